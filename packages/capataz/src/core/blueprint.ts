@@ -1,0 +1,312 @@
+import { CapatazError } from '../protocol/errors.ts';
+import { type Duration, parseDuration } from '../std/duration.ts';
+import { canonicalJson, type JsonValue } from '../std/json.ts';
+import { compileGuard, type Guard } from './guard.ts';
+import type { Handle, Run } from './handler.ts';
+import type { Job } from './job.ts';
+import { quarantine, type RetryOptions, type RetryPolicy, retryPolicy } from './retry.ts';
+import type { StandardSchema } from './standard-schema.ts';
+
+/** A state machine as its author writes it. `S`: its state names. `I`: the type of its input. */
+export interface BlueprintDefinition<S extends string, I> {
+  /** Letters, digits, `_`, `-` and `.`; it is part of URLs. */
+  readonly name: string;
+  /** A whole number from 1. Raise it with each change of the graph: running jobs keep theirs. */
+  readonly version: number;
+  /** Any Standard Schema (zod, valibot, …). Without one `job.input` is untyped JSON. */
+  readonly input?: StandardSchema<I>;
+  /** Reachable as `job.stores` in every handler. */
+  readonly stores?: Readonly<Record<string, unknown>>;
+  readonly states: { readonly [K in S]: StateDefinition<NoInfer<S>, I> };
+}
+
+export interface StateDefinition<S extends string, I> extends HandlerSlots<S, I> {
+  /** Exactly one state of a blueprint starts. */
+  readonly start?: true;
+  /** The job may end here: `true` well (but `failed` in the state of that name), or `'failed'`. */
+  readonly end?: true | 'failed';
+  /** The states that a handler may lead to. `failed` is always allowed. */
+  readonly to?: readonly S[];
+  /** Runs once after all tasks of a fan-out ended. */
+  readonly aggregate?: true;
+  /** The handler fans out; one of `to` must then be an `aggregate` state. */
+  readonly fanOut?: true;
+  /** Guarded handlers, tried in order, the first whose `when` holds wins; one without is the default. */
+  readonly handlers?: readonly GuardedHandler<S, I>[];
+  /** Failures of the handler, and of tasks that name no rule. A function sees the job. */
+  readonly retry?: RetryOptions | ((job: Job) => RetryOptions);
+  /** Longest run of a `run` handler, after which another takes over. Default `5m`. */
+  readonly timeout?: Duration;
+}
+
+export interface HandlerSlots<S extends string, I> {
+  readonly handle?: Handle<S, I>;
+  readonly run?: Run<S, I>;
+}
+
+export interface GuardedHandler<S extends string, I> extends HandlerSlots<S, I> {
+  /** CEL over `context.input`, `context.data`, `context.client`. */
+  readonly when?: string;
+}
+
+/** A blueprint that passed the checks of registration. */
+export interface Blueprint {
+  readonly name: string;
+  readonly version: number;
+  readonly start: string;
+  readonly states: ReadonlyMap<string, State>;
+  readonly input: StandardSchema | null;
+  readonly stores: Readonly<Record<string, unknown>>;
+  /** Text that two blueprints share exactly when they have the same graph. */
+  readonly graph: string;
+}
+
+export interface State {
+  readonly name: string;
+  readonly end: 'finished' | 'failed' | null;
+  readonly to: ReadonlySet<string>;
+  readonly aggregate: boolean;
+  readonly fanOut: boolean;
+  readonly handlers: readonly Handler[];
+  readonly retry: (job: Job, failureClass?: string) => RetryPolicy;
+  readonly timeoutMs: number;
+}
+
+export interface Handler {
+  readonly when: Guard | null;
+  readonly slot:
+    | { readonly type: 'handle'; readonly handle: Handle }
+    | { readonly type: 'run'; readonly run: Run };
+}
+
+/** The state that takes what no transition takes; every state has this edge. */
+export const failedState = 'failed';
+
+const defaultTimeoutMs = 5 * 60_000;
+
+/**
+ * Declares a blueprint and checks it.
+ * @throws CapatazError BLUEPRINT_INVALID with every problem at once, each naming state and target.
+ */
+export function blueprint<const S extends string, I = JsonValue>(
+  definition: BlueprintDefinition<S, I>,
+): Blueprint {
+  const problems: string[] = [];
+  // The names are only known to the compiler from here on: inside, a state is a string.
+  const untyped = definition as unknown as BlueprintDefinition<string, JsonValue>;
+  const states = new Map<string, State>();
+  for (const [name, state] of Object.entries(untyped.states)) {
+    states.set(
+      name,
+      compileState(name, state, (problem) => problems.push(`state "${name}": ${problem}`)),
+    );
+  }
+  const starts = Object.keys(untyped.states).filter((name) => untyped.states[name]?.start === true);
+  problems.push(...nameProblems(untyped), ...graphProblems(states, starts));
+  if (problems.length > 0) {
+    throw new CapatazError(
+      'BLUEPRINT_INVALID',
+      `blueprint "${definition.name}" version ${definition.version}: ${problems.join('; ')}`,
+      { blueprint: String(definition.name), problems },
+    );
+  }
+  return {
+    name: untyped.name,
+    version: untyped.version,
+    start: starts[0] ?? '',
+    states,
+    input: untyped.input ?? null,
+    stores: untyped.stores ?? {},
+    graph: graphText(states),
+  };
+}
+
+function nameProblems({ name, version }: BlueprintDefinition<string, JsonValue>): string[] {
+  const problems: string[] = [];
+  if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/.test(name)) {
+    problems.push('the name must be 1 to 100 letters, digits, "_", "-" or "."');
+  }
+  if (!Number.isInteger(version) || version < 1)
+    problems.push('the version must be a whole number from 1');
+  return problems;
+}
+
+type Report = (problem: string) => void;
+
+function compileState(
+  name: string,
+  definition: StateDefinition<string, JsonValue>,
+  report: Report,
+): State {
+  const timeoutMs =
+    definition.timeout === undefined ? defaultTimeoutMs : parseDuration(definition.timeout);
+  if (timeoutMs === undefined || timeoutMs === 0) {
+    report(
+      `timeout must be a duration above zero like "5m", not ${JSON.stringify(definition.timeout)}`,
+    );
+  }
+  let end: State['end'] = null;
+  if (definition.end !== undefined) {
+    end = definition.end === 'failed' || name === failedState ? 'failed' : 'finished';
+  }
+  const { retry } = definition;
+  const to = new Set(definition.to);
+  if (typeof retry === 'object') {
+    compileRetry(retry, undefined, report);
+    for (const then of retryTargets(retry)) {
+      if (!isRetryTarget(then, to))
+        report(`retry.then "${then}" is neither "quarantine" nor one of its to`);
+    }
+  }
+  return {
+    name,
+    end,
+    to,
+    aggregate: definition.aggregate === true,
+    fanOut: definition.fanOut === true,
+    handlers: compileHandlers(definition, report),
+    retry: (job, failureClass) =>
+      compileRetry(typeof retry === 'function' ? retry(job) : (retry ?? {}), failureClass, refuse),
+    timeoutMs: timeoutMs ?? defaultTimeoutMs,
+  };
+}
+
+function retryTargets({ then, classes = {} }: RetryOptions): string[] {
+  const targets = [then, ...Object.values(classes).map((ofClass) => ofClass.then)];
+  return targets.filter((target) => target !== undefined);
+}
+
+/** Spent retries may lead to quarantine, to `failed`, or along a declared edge. */
+export function isRetryTarget(target: string, to: ReadonlySet<string>): boolean {
+  return target === quarantine || target === failedState || to.has(target);
+}
+
+/** A retry function that gives nonsense is a failure of the handler. */
+function refuse(problem: string): never {
+  throw new Error(problem);
+}
+
+function compileRetry(
+  options: RetryOptions,
+  failureClass: string | undefined,
+  report: Report,
+): RetryPolicy {
+  const { classes = {}, ...common } = options;
+  const reportField =
+    (prefix: string) =>
+    (field: string, problem: string): void =>
+      report(`${prefix}.${field} ${problem}`);
+  if (failureClass === undefined) {
+    for (const [name, ofClass] of Object.entries(classes)) {
+      retryPolicy({ ...common, ...ofClass }, reportField(`retry.classes.${name}`));
+    }
+  }
+  const special = failureClass === undefined ? undefined : classes[failureClass];
+  return retryPolicy({ ...common, ...special }, reportField('retry'));
+}
+
+function compileHandlers(
+  definition: StateDefinition<string, JsonValue>,
+  report: Report,
+): Handler[] {
+  const own = definition.handle !== undefined || definition.run !== undefined;
+  if (own && definition.handlers !== undefined) {
+    report('has both handlers and a handler of its own; move it to the end of handlers');
+  }
+  const written = own ? [definition] : (definition.handlers ?? []);
+  const compiled: Handler[] = [];
+  for (const [index, handler] of written.entries()) {
+    const slot = handlerSlot(handler);
+    if (slot === null) {
+      report(`handler ${index + 1} must have exactly one of handle and run`);
+      continue;
+    }
+    const when = 'when' in handler ? handler.when : undefined;
+    compiled.push({ slot, when: when === undefined ? null : guardOf(when, report) });
+    if (when === undefined && index < written.length - 1) {
+      report(`handler ${index + 1} has no when, so those behind it can never run`);
+    }
+  }
+  const last = compiled.at(-1);
+  if (last !== undefined && last.when !== null) {
+    report('the last of its handlers must be the default, without when');
+  }
+  return compiled;
+}
+
+function handlerSlot({ handle, run }: HandlerSlots<string, JsonValue>): Handler['slot'] | null {
+  if (typeof handle === 'function' && run === undefined) return { type: 'handle', handle };
+  if (typeof run === 'function' && handle === undefined) return { type: 'run', run };
+  return null;
+}
+
+function guardOf(text: string, report: Report): Guard | null {
+  try {
+    return compileGuard(text);
+  } catch (error) {
+    report(
+      `when ${JSON.stringify(text)} is no CEL expression: ${(error as Error).message.split('\n')[0]}`,
+    );
+    return null;
+  }
+}
+
+function graphProblems(states: ReadonlyMap<string, State>, starts: readonly string[]): string[] {
+  const problems: string[] = [];
+  if (starts.length !== 1) {
+    const found = starts.length === 0 ? 'there is none' : `there are ${starts.join(', ')}`;
+    problems.push(`exactly one state must have start: true; ${found}`);
+  }
+  for (const state of states.values()) problems.push(...edgeProblems(state, states));
+  if (starts.length === 1) {
+    const reached = reachable(states, starts[0] ?? '');
+    for (const name of states.keys()) {
+      if (!reached.has(name)) problems.push(`state "${name}" cannot be reached from the start`);
+    }
+  }
+  return problems;
+}
+
+function edgeProblems(state: State, states: ReadonlyMap<string, State>): string[] {
+  const problems: string[] = [];
+  const targets = [...state.to].map((name) => states.get(name));
+  for (const target of state.to) {
+    if (!states.has(target) && target !== failedState) {
+      problems.push(`state "${state.name}" leads to "${target}", which does not exist`);
+    }
+  }
+  if (state.end === null && state.to.size === 0) {
+    problems.push(`state "${state.name}" is a dead end: it has neither to nor end`);
+  }
+  if (state.end === null && state.handlers.length === 0) {
+    problems.push(`state "${state.name}" has no handler, and only an end state may have none`);
+  }
+  if (state.fanOut && !targets.some((target) => target?.aggregate === true)) {
+    problems.push(`state "${state.name}" fans out, but none of its targets has aggregate: true`);
+  }
+  return problems;
+}
+
+/** `failed` is an edge of every state, so that a state of this name is always reachable. */
+function reachable(states: ReadonlyMap<string, State>, start: string): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const open = [start, failedState];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    const state = states.get(name);
+    if (state === undefined || reached.has(name)) continue;
+    reached.add(name);
+    open.push(...state.to);
+  }
+  return reached;
+}
+
+function graphText(states: ReadonlyMap<string, State>): string {
+  const edges = [...states.values()].map(({ name, end, to, aggregate, handlers }) => ({
+    name,
+    end,
+    to: [...to].sort(),
+    aggregate,
+    slots: handlers.map((handler) => handler.slot.type),
+  }));
+  return canonicalJson(edges.sort((a, b) => (a.name < b.name ? -1 : 1)));
+}

@@ -1,0 +1,126 @@
+import type { JsonObject, JsonValue } from '../std/json.ts';
+import type { Action } from './action.ts';
+import type { Job } from './job.ts';
+
+/** What a handler sees of its job. `I` is the type of the blueprint's input schema. */
+export interface HandlerJob<I = JsonValue> {
+  readonly id: string;
+  readonly blueprint: string;
+  readonly state: string;
+  /** What the job was started with. It never changes. */
+  readonly input: I;
+  /**
+   * Persistent between states. Change it in place: the changes are stored with the action and
+   * dropped when the handler throws.
+   */
+  readonly data: JsonObject;
+  readonly client: ClientInfo;
+  /** Runs of this handler in this stay in the state, this one included. */
+  readonly attempt: number;
+  readonly correlationId: string;
+  /** W3C traceparent of the creating request, or null. */
+  readonly trace: string | null;
+  readonly metadata: JsonObject;
+  readonly attributes: JsonObject;
+  /** The data stores that were registered with the blueprint, by name. */
+  readonly stores: Readonly<Record<string, unknown>>;
+  /** The instant of the decision, ms since 1970 UTC: handlers read no clock of their own. */
+  readonly now: number;
+}
+
+/** In `run` there is time to wait, so there is something to stop it. */
+export interface RunningJob<I = JsonValue> extends HandlerJob<I> {
+  /** Aborts when the job is cancelled, the lease is lost or the server stops. */
+  readonly signal: AbortSignal;
+  /** Logs with job, state and correlation id on each line. */
+  readonly log: HandlerLog;
+}
+
+export interface HandlerLog {
+  info(message: string, fields?: JsonObject): void;
+  warn(message: string, fields?: JsonObject): void;
+  error(message: string, fields?: JsonObject): void;
+}
+
+export interface ClientInfo {
+  readonly name: string;
+  readonly plan: string | null;
+  readonly params: JsonObject;
+}
+
+/** Synchronous and without effects: runs inside the decision. Nothing returned only in an end state. */
+export type Handle<S extends string = string, I = JsonValue> = (
+  job: HandlerJob<I>,
+) => Action<S> | undefined | void;
+
+/** For what awaits or has effects: runs under a lease after the commit. */
+export type Run<S extends string = string, I = JsonValue> = (
+  job: RunningJob<I>,
+) => Promise<Action<S> | undefined | void>;
+
+interface Surroundings {
+  readonly client: ClientInfo;
+  readonly stores: Readonly<Record<string, unknown>>;
+  readonly now: number;
+}
+
+/**
+ * The job as its handler sees it. `data` is copied only when it is looked at: most `handle`s
+ * dispatch from the input alone, and a copy costs more than the rest of the call.
+ */
+export class HandlerView implements HandlerJob {
+  readonly #job: Job;
+  readonly #around: Surroundings;
+  #draft: JsonObject | null = null;
+
+  constructor(job: Job, around: Surroundings) {
+    this.#job = job;
+    this.#around = around;
+  }
+
+  get id(): string {
+    return this.#job.id;
+  }
+  get blueprint(): string {
+    return this.#job.blueprint;
+  }
+  get state(): string {
+    return this.#job.state;
+  }
+  get input(): JsonValue {
+    return this.#job.input;
+  }
+  get data(): JsonObject {
+    this.#draft ??= structuredClone(this.#job.data);
+    return this.#draft;
+  }
+  get client(): ClientInfo {
+    return this.#around.client;
+  }
+  get attempt(): number {
+    return this.#job.failures + 1;
+  }
+  get correlationId(): string {
+    return this.#job.correlationId;
+  }
+  get trace(): string | null {
+    return this.#job.trace;
+  }
+  get metadata(): JsonObject {
+    return this.#job.options.metadata;
+  }
+  get attributes(): JsonObject {
+    return this.#job.options.attributes;
+  }
+  get stores(): Readonly<Record<string, unknown>> {
+    return this.#around.stores;
+  }
+  get now(): number {
+    return this.#around.now;
+  }
+
+  /** The job's data after the handler: its draft if it looked at `data`, else what was there. */
+  dataAfter(): JsonObject {
+    return this.#draft ?? this.#job.data;
+  }
+}

@@ -1,0 +1,272 @@
+import { errorClass } from '../protocol/worker-errors.ts';
+import { assert, unreachable } from '../std/assert.ts';
+import { isJsonObject, type JsonValue } from '../std/json.ts';
+import { endJob, enterState, giveUp, parkJob, queueTimers, toFailed } from './advance.ts';
+import type { HistoryEntry } from './history.ts';
+import type { JobError, Resume, Task, TaskWait } from './job.ts';
+import { backoffMs } from './retry.ts';
+import type {
+  DeadlineSignal,
+  RefusalReason,
+  Report,
+  ReportedSignal,
+  ReturnedSignal,
+} from './signal.ts';
+import type { TaskEnd } from './status.ts';
+import type { Step } from './step.ts';
+
+/** The task's side of a job: reports, attempts that come back, deadlines. */
+
+export function onReport(
+  step: Step,
+  { task, attempt, worker, report }: ReportedSignal,
+): RefusalReason | null {
+  if (task?.attempt?.id !== attempt || waitFor(step, task) === null) return 'stale_task';
+  if (task.attempt.worker !== worker) return 'worker_mismatch';
+  if (report.error !== undefined) onWorkerError(step, task, report.error);
+  else onResult(step, task, report);
+  return null;
+}
+
+function waitFor(step: Step, task: Task): TaskWait | null {
+  const { wait } = step.job;
+  return wait?.type === 'task' && wait.taskId === task.id ? wait : null;
+}
+
+function onResult(step: Step, task: Task, report: Report): void {
+  const wait = waitFor(step, task);
+  assert(wait !== null, 'a report was let through without its wait');
+  const status = report.status ?? 'success';
+  const data = report.data;
+  const merged = isJsonObject(data);
+  endTask(step, task, resultStatus(status), 'task_finished', {
+    reason: status,
+    ...(data === undefined || merged ? {} : { details: { data } }),
+  });
+  if (merged) step.set({ data: { ...step.job.data, ...data } });
+  const target = Object.hasOwn(wait.on, status) ? wait.on[status] : undefined;
+  if (target !== undefined) return enterState(step, target);
+  toFailed(step, {
+    code: 'UNKNOWN_STATUS',
+    message: `the worker reported "${status}", and the state maps only ${Object.keys(wait.on).join(', ')}`,
+  });
+}
+
+function resultStatus(status: string): TaskEnd {
+  if (status === 'cancelled') return 'CANCELLED';
+  return status === 'failure' ? 'FAILED' : 'SUCCEEDED';
+}
+
+function onWorkerError(step: Step, task: Task, error: NonNullable<Report['error']>): void {
+  const failure = jobError(error.code, error.message, error.details);
+  const reason = `${error.code}: ${error.message}`;
+  const kind = errorClass(error.code);
+  if (kind === 'transient') {
+    return retryTask(
+      step,
+      task,
+      { failures: task.failures + 1, lostRuns: task.lostRuns },
+      reason,
+      failure,
+    );
+  }
+  endTask(step, task, 'FAILED', 'task_failed', { reason });
+  if (kind === 'permanent') parkJob(step, failure, resumeTask(step, task));
+  else endJob(step, 'failed', failure);
+}
+
+export function onReturn(
+  step: Step,
+  { task, attempt, cause }: ReturnedSignal,
+): RefusalReason | null {
+  if (task?.attempt?.id !== attempt || waitFor(step, task) === null) return 'stale_task';
+  const { failures, lostRuns } = task;
+  switch (cause) {
+    case 'not_delivered':
+    case 'not_started':
+      requeue(step, task, { failures, lostRuns }, cause, 0);
+      return null;
+    case 'handed_back':
+      retryTask(
+        step,
+        task,
+        { failures: failures + 1, lostRuns },
+        cause,
+        jobError('HANDED_BACK', 'the worker gave the task up'),
+        0,
+      );
+      return null;
+    case 'lost': {
+      const runs = lostRuns + 1;
+      const message = `worker lost ${runs} ${runs === 1 ? 'time' : 'times'}`;
+      retryTask(step, task, { failures, lostRuns: runs }, cause, jobError('WORKER_LOST', message));
+      return null;
+    }
+    default:
+      return unreachable(cause);
+  }
+}
+
+interface Counts {
+  readonly failures: number;
+  readonly lostRuns: number;
+}
+
+/** Reported failures and lost runs are capped by the same limit, each for itself (S-25). */
+function retryTask(
+  step: Step,
+  task: Task,
+  counts: Counts,
+  reason: string,
+  failure: JobError,
+  delayMs?: number,
+): void {
+  const policy = task.spec.retry;
+  const number = Math.max(counts.failures, counts.lostRuns);
+  if (number <= policy.max) {
+    return requeue(
+      step,
+      task,
+      counts,
+      reason,
+      delayMs ?? backoffMs(policy, number, step.context.chance),
+    );
+  }
+  endTask(step, task, 'FAILED', 'task_failed', { reason, number });
+  giveUp(step, policy.then, failure, resumeTask(step, task));
+}
+
+function requeue(step: Step, task: Task, counts: Counts, reason: string, delayMs: number): void {
+  step.note({
+    ...about(task),
+    type: 'task_failed',
+    taskFrom: task.status,
+    taskTo: 'FAILED',
+    reason,
+  });
+  step.note({
+    type: 'task_requeued',
+    task: task.id,
+    taskFrom: 'FAILED',
+    taskTo: 'PENDING',
+    delayMs,
+  });
+  step.task({
+    type: 'requeue',
+    taskId: task.id,
+    attempt: task.attempt?.id ?? null,
+    ...counts,
+    timers: queueTimers(task.spec, delayMs, false),
+  });
+}
+
+export function onTaskDeadline(
+  step: Step,
+  { name }: DeadlineSignal,
+  task: Task,
+): RefusalReason | null {
+  if (waitFor(step, task) === null) return 'nothing_due';
+  switch (name) {
+    case 'ready':
+      if (task.status !== 'PENDING') return 'nothing_due';
+      makeReady(step, task);
+      return null;
+    case 'dispatch':
+      if (task.status !== 'PENDING') return 'nothing_due';
+      return spend(
+        step,
+        task,
+        'CANCELLED',
+        'task_cancelled',
+        'DISPATCH_TIMEOUT',
+        'no worker took the task within its dispatch timeout',
+      );
+    case 'result':
+      return spend(
+        step,
+        task,
+        'TIMEOUT',
+        'task_timed_out',
+        'RESULT_TIMEOUT',
+        'no result came before the deadline',
+      );
+    case 'execution':
+      if (task.attempt === null) return 'nothing_due';
+      return spend(
+        step,
+        task,
+        'TIMEOUT',
+        'task_timed_out',
+        'EXECUTION_LIMIT',
+        'the attempt ran longer than its limit',
+      );
+    case 'wake':
+      return 'nothing_due';
+    default:
+      return unreachable(name);
+  }
+}
+
+function makeReady(step: Step, task: Task): void {
+  const { failures, lostRuns } = task;
+  const timers = queueTimers(task.spec, 0, false);
+  step.note({ type: 'task_ready', task: task.id });
+  step.task({ type: 'requeue', taskId: task.id, attempt: null, failures, lostRuns, timers });
+}
+
+/** A spent deadline is not retried: it takes `on.timeout`, else `failed` (S-21). */
+function spend(
+  step: Step,
+  task: Task,
+  end: TaskEnd,
+  type: HistoryEntry['type'],
+  code: string,
+  message: string,
+): null {
+  const wait = waitFor(step, task);
+  endTask(step, task, end, type, { reason: code });
+  const error = jobError(code, message);
+  const target = wait?.on.timeout;
+  if (target === undefined) {
+    toFailed(step, error);
+  } else {
+    step.set({ error });
+    enterState(step, target);
+  }
+  return null;
+}
+
+/** RUNNING may never have been written (S-26): the entry is folded in here. */
+function endTask(
+  step: Step,
+  task: Task,
+  end: TaskEnd,
+  type: HistoryEntry['type'],
+  fields: Partial<HistoryEntry>,
+): void {
+  const unstarted = task.attempt !== null && task.status !== 'RUNNING' && end === 'SUCCEEDED';
+  if (unstarted)
+    step.note({ ...about(task), type: 'task_started', taskFrom: task.status, taskTo: 'RUNNING' });
+  step.note({
+    ...about(task),
+    type,
+    taskFrom: unstarted ? 'RUNNING' : task.status,
+    taskTo: end,
+    ...fields,
+  });
+  step.task({ type: 'end', taskId: task.id, attempt: task.attempt?.id ?? null, status: end });
+}
+
+function about(task: Task): Pick<HistoryEntry, 'task' | 'attempt' | 'worker'> {
+  if (task.attempt === null) return { task: task.id };
+  return { task: task.id, attempt: task.attempt.id, worker: task.attempt.worker };
+}
+
+function resumeTask(step: Step, task: Task): Resume {
+  const wait = waitFor(step, task);
+  return { type: 'task', taskId: task.id, on: wait?.on ?? {}, spec: task.spec };
+}
+
+function jobError(code: string, message: string, details?: JsonValue): JobError {
+  return details === undefined ? { code, message } : { code, message, details };
+}

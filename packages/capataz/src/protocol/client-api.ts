@@ -1,0 +1,112 @@
+import type { JsonObject, JsonValue } from '../std/json.ts';
+
+/** The client's wire, `/api/v1/…`. Instants are ISO 8601 in UTC, timeouts whole seconds. */
+export interface StartJobBody {
+  readonly initial_data?: JsonValue;
+  /** A UUID of the caller's own making; default: a new one, version 7. */
+  readonly job_id?: string;
+  /** Longest time of a task in the queue, in seconds. Default none. */
+  readonly dispatch_timeout?: number;
+  /** Longest time from dispatch to result, in seconds. Default none. */
+  readonly result_timeout?: number;
+  /** −1000 to 1000, higher first. Default 0. */
+  readonly priority?: number;
+  /** Searchable. */
+  readonly attributes?: JsonObject;
+  /** Seconds before the job begins. Default 0. */
+  readonly start_delay?: number;
+  /** Passed through to handlers. */
+  readonly metadata?: JsonObject;
+}
+
+export interface StartJobAnswer {
+  readonly status: 'accepted';
+  readonly job_id: string;
+}
+
+/** One member of the answer to a batch, in the order of the request. */
+export type BatchJobAnswer =
+  | StartJobAnswer
+  | { readonly status: 'refused'; readonly code: string; readonly error: string };
+
+export interface JobView {
+  readonly id: string;
+  readonly blueprint: string;
+  readonly blueprint_version: number;
+  readonly client: string;
+  readonly status: string;
+  readonly state: string;
+  readonly held: boolean;
+  readonly priority: number;
+  readonly input: JsonValue;
+  readonly data: JsonObject;
+  readonly result: JsonValue | null;
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly details?: JsonValue;
+  } | null;
+  readonly attributes: JsonObject;
+  readonly metadata: JsonObject;
+  readonly correlation_id: string;
+  /** The last progress that the job's worker reported, while it runs. */
+  readonly progress: { readonly fraction: number | null; readonly message: string | null } | null;
+  readonly created_at: string;
+  readonly entered_at: string;
+  readonly ended_at: string | null;
+}
+
+export interface JobsAnswer {
+  readonly jobs: readonly JobView[];
+  /** Give it as `before` for the next page; null at the end. */
+  readonly next: string | null;
+}
+
+/** An entry of a job's book. */
+export interface HistoryView {
+  readonly seq: number;
+  readonly at: string;
+  readonly type: string;
+  readonly [field: string]: JsonValue;
+}
+
+export interface WorkerView {
+  readonly id: string;
+  readonly type: string;
+  readonly status: string;
+  readonly skills: readonly string[];
+  readonly hot_skills: readonly string[];
+  readonly slots: number | null;
+  /** Attempts that it holds. */
+  readonly load: number;
+  readonly hostname: string | null;
+  readonly registered_at: string;
+  readonly last_seen_at: string;
+}
+
+export interface BlueprintView {
+  readonly name: string;
+  readonly version: number;
+  readonly start: string;
+  readonly states: readonly {
+    readonly name: string;
+    readonly to: readonly string[];
+    readonly end: string | null;
+  }[];
+}
+
+/** Why a job is where it is, in words, and for a waiting task why each worker does not take it. */
+export interface WhyView {
+  readonly job_id: string;
+  readonly status: string;
+  readonly state: string;
+  readonly summary: string;
+  readonly deadlines: readonly { readonly name: string; readonly at: string }[];
+  readonly task: {
+    readonly id: string;
+    readonly skill: string;
+    readonly status: string;
+    readonly worker: string | null;
+    readonly workers: readonly { readonly id: string; readonly verdict: string }[];
+  } | null;
+}

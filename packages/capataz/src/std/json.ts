@@ -1,0 +1,137 @@
+/** JSON values as they cross the wire and lie in the stores. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+export interface JsonObject {
+  [key: string]: JsonValue;
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The one text form of a value: keys sorted, no spaces, no undefined members. Every store keeps
+ * payloads in this form and every hash is taken over it, so that equal values are equal texts.
+ * Keys are sorted by UTF-16 unit as `Array.sort` does; RXON signatures need another order and
+ * have a function of their own.
+ * @throws TypeError for what JSON can't hold: bigint, a cycle, a value nested beyond the stack.
+ */
+export function canonicalJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if ('toJSON' in value && typeof value.toJSON === 'function') return canonicalJson(value.toJSON());
+  let text = '';
+  for (const key of Object.keys(value).sort()) {
+    const member = (value as Record<string, unknown>)[key];
+    if (member === undefined || typeof member === 'function' || typeof member === 'symbol')
+      continue;
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonicalJson(member)}`;
+  }
+  return `{${text}}`;
+}
+
+/** The deepest nesting that is let in. Ours never goes beyond 10; 64 leaves room for documents. */
+export const maxJsonDepth = 64;
+
+// A NUL and a lone surrogate are legal JSON and can't be stored as text in PostgreSQL; `__proto__`
+// as a key would change the prototype of whatever it is merged into.
+const unstorable =
+  /\\u0000|\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}|__proto__|\0|[\ud800-\udfff]/;
+
+/**
+ * Makes a value storable by one rule for all stores: U+0000 and lone surrogates become U+FFFD,
+ * members named `__proto__` or without a value are dropped, what has `toJSON` is asked for it, and
+ * numbers that are none become null. Numbers are IEEE doubles as JSON.parse reads them (RFC 8259
+ * section 6): what needs more than 53 bits travels as a string.
+ * @returns the cleaned copy, or undefined where it holds what JSON can't (a function, a bigint) or
+ * is nested deeper than `maxJsonDepth`, as a cycle is.
+ */
+export function cleanJson(value: unknown, depth = 0): JsonValue | undefined {
+  switch (typeof value) {
+    case 'string':
+      return cleanText(value);
+    case 'number':
+      return Number.isFinite(value) ? value : null;
+    case 'boolean':
+      return value;
+    case 'object':
+      if (value === null) return null;
+      if (depth >= maxJsonDepth) return undefined;
+      if (Array.isArray(value)) return cleanArray(value, depth);
+      if ('toJSON' in value && typeof value.toJSON === 'function') {
+        return cleanJson(value.toJSON(), depth + 1);
+      }
+      return cleanObject(value as Readonly<Record<string, unknown>>, depth);
+    default:
+      return undefined;
+  }
+}
+
+function cleanArray(values: readonly unknown[], depth: number): JsonValue[] | undefined {
+  const cleaned: JsonValue[] = [];
+  for (const value of values) {
+    const member = cleanJson(value ?? null, depth + 1);
+    if (member === undefined) return undefined;
+    cleaned.push(member);
+  }
+  return cleaned;
+}
+
+function cleanObject(
+  object: Readonly<Record<string, unknown>>,
+  depth: number,
+): JsonObject | undefined {
+  const cleaned: JsonObject = {};
+  for (const key of Object.keys(object)) {
+    const value = object[key];
+    if (key === '__proto__' || value === undefined) continue;
+    const member = cleanJson(value, depth + 1);
+    if (member === undefined) return undefined;
+    cleaned[cleanText(key)] = member;
+  }
+  return cleaned;
+}
+
+export function cleanText(text: string): string {
+  return text.isWellFormed() && !text.includes('\0')
+    ? text
+    : text.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
+export type ParsedJson =
+  | { readonly ok: true; readonly value: JsonValue }
+  | { readonly ok: false; readonly problem: 'syntax' | 'depth' };
+
+/**
+ * Parses text from outside into a storable value. The common text holds nothing that needs
+ * cleaning and is walked only for its depth.
+ */
+export function parseJson(text: string): ParsedJson {
+  if (nestsTooDeep(text)) return { ok: false, problem: 'depth' };
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch {
+    return { ok: false, problem: 'syntax' };
+  }
+  if (!unstorable.test(text)) return { ok: true, value };
+  const cleaned = cleanJson(value);
+  return cleaned === undefined ? { ok: false, problem: 'depth' } : { ok: true, value: cleaned };
+}
+
+/** Counts brackets outside strings before parsing, so that no parser meets 10,000 levels. */
+function nestsTooDeep(text: string): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (inString) {
+      if (unit === 0x5c) index += 1;
+      else if (unit === 0x22) inString = false;
+    } else if (unit === 0x22) inString = true;
+    else if (unit === 0x7b || unit === 0x5b) {
+      depth += 1;
+      if (depth > maxJsonDepth) return true;
+    } else if (unit === 0x7d || unit === 0x5d) depth -= 1;
+  }
+  return false;
+}

@@ -1,0 +1,302 @@
+import type { Change } from '../core/change.ts';
+import type { HistoryEntry, StoredEntry } from '../core/history.ts';
+import type { Job, Task } from '../core/job.ts';
+import type { TaskClass } from '../core/requirements.ts';
+import type { TimerName } from '../core/signal.ts';
+import type { JobStatus } from '../core/status.ts';
+import type { Choice } from '../core/strategy.ts';
+import type { WorkerRecord } from '../core/worker.ts';
+
+/**
+ * # The store
+ *
+ * The only place where anything is remembered. Each verb is atomic and durable when it resolves;
+ * there is no transaction handle, no generic update and no connection in any signature. Every
+ * refusal has a name. All stores pass one conformance suite (`testing/store-suite.ts`), the memory
+ * store being the one to read first.
+ *
+ * **Time.** Durations come in, instants come out: the store adds its own now (S-3), which never
+ * goes back, not even over a restart.
+ *
+ * **Hot and cold.** Open jobs and quarantined ones are hot, ended ones are immutable rows. Tasks
+ * exist only while they are open. History is append-only.
+ *
+ * **Derived membership.** Two facts are kept by the store and by nobody else, so that no second
+ * place says whether something is runnable:
+ * - a job is *runnable* when its status is `pending` or `running`, it has no wait and no lease, and
+ *   it is not held;
+ * - a task is *queued* when it is PENDING, has no `ready` timer, and its job is not held.
+ *
+ * **Leases.** `job.lease` lives until its end, which `Change.leaseForMs` sets and `renewLeases`
+ * moves. A lease that ran out shows up in `due` and stays in place until a change replaces it.
+ */
+export interface Store {
+  /** What this store can and can't do; the only legitimate reason for different behaviour. */
+  readonly capabilities: Capabilities;
+
+  /** The store's present instant, ms since 1970 UTC. */
+  now(): Promise<number>;
+
+  /**
+   * Does a piece of work in one transaction, in the order changes, starts, notes, claims. A refused
+   * part harms none of the others. What waits while a commit runs shares the next one; nothing
+   * waits for company (S-4).
+   */
+  commit(work: Work): Promise<WorkOutcome>;
+
+  /** The job, hot or ended; null if there is none. */
+  job(id: string): Promise<Job | null>;
+
+  /** The open tasks of each of these jobs. */
+  tasks(jobIds: readonly string[]): Promise<Task[]>;
+
+  /** Jobs by descending id, that is newest first; ids that callers gave sort where they fall. */
+  jobs(query: JobQuery): Promise<Job[]>;
+
+  /** Entries of one job with a sequence above `after`, ascending, at most `limit`. */
+  history(jobId: string, after: number, limit: number): Promise<StoredEntry[]>;
+
+  /**
+   * Entries of all jobs behind a position, ascending, at most about `limit` entries: whole commits
+   * only. Never skips what becomes visible later. Position 0 is the beginning.
+   */
+  events(after: number, limit: number): Promise<EventPage>;
+
+  /** What is due at the store's now, earliest first, and when the next one will be. */
+  due(limit: number): Promise<DuePage>;
+
+  /** Ids of runnable jobs of these blueprint versions, oldest first. */
+  runnable(offered: readonly BlueprintId[], limit: number): Promise<string[]>;
+
+  /** Moves the end of leases that are still current. @returns the tokens that no longer are. */
+  renewLeases(leases: readonly LeaseRenewal[]): Promise<string[]>;
+
+  /** The classes in which tasks are queued. */
+  queuedClasses(): Promise<TaskClass[]>;
+
+  /** The open tasks whose current attempt a worker holds, in order of hand-out. */
+  heldBy(worker: string): Promise<Task[]>;
+
+  /** Stores a worker as it registered, with the end of its silence. */
+  saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void>;
+
+  /** Moves ends of silence, later or earlier; unknown ids are passed over. */
+  touchWorkers(touches: readonly WorkerTouch[]): Promise<void>;
+
+  workers(): Promise<StoredWorker[]>;
+
+  /** Forgets a worker. What it held stays where it is. */
+  removeWorker(id: string): Promise<void>;
+
+  /**
+   * Records that this instance offers a blueprint version now. @returns the graph text under which
+   * that version was first recorded, which is kept.
+   */
+  offerBlueprint(offer: BlueprintOffer): Promise<string>;
+
+  /** Jobs that are open and whose blueprint version was last offered more than `olderThanMs` ago, or never. */
+  orphans(offered: readonly BlueprintId[], olderThanMs: number, limit: number): Promise<string[]>;
+
+  /** Gauges from stored truth: open jobs and tasks by status, ended jobs by status. */
+  counts(): Promise<Counts>;
+
+  /** A slice of hot jobs by ascending id behind `after`, with what could make each move. */
+  causes(after: string, limit: number): Promise<JobCauses[]>;
+
+  /**
+   * Ends all leases and counts what fell silent or due while nobody was there: called once, when
+   * an instance starts on a store that serves one instance (S-43). Workers whose silence has ended
+   * get `graceMs` from now, once (S-37).
+   */
+  takeOver(graceMs: number): Promise<void>;
+
+  /** Rejects what is not begun, finishes what is, gives the store free. */
+  close(): Promise<void>;
+}
+
+export interface Capabilities {
+  readonly name: 'memory' | 'sqlite' | 'postgres' | 'redis';
+  /** Whether what was acknowledged survives the loss of power. */
+  readonly durable: boolean;
+  /** Whether several instances may work on it at once. */
+  readonly shared: boolean;
+}
+
+export interface Work {
+  readonly changes?: readonly ChangeRequest[];
+  readonly starts?: readonly StartMark[];
+  readonly notes?: readonly Note[];
+  readonly claims?: readonly Claim[];
+}
+
+export interface WorkOutcome {
+  /** The instant that this commit stamped. */
+  readonly at: number;
+  /** In the order of `Work.changes`. */
+  readonly changes: readonly ChangeOutcome[];
+  /** In the order of `Work.claims`. */
+  readonly claims: readonly ClaimOutcome[];
+}
+
+export interface ChangeRequest {
+  readonly change: Change;
+  /** For a new job only. */
+  readonly idempotency?: IdempotencyKey;
+}
+
+/** Lives as long as its job, and at least 24 h. */
+export interface IdempotencyKey {
+  readonly key: string;
+  readonly bodyHash: string;
+}
+
+export type ChangeOutcome =
+  /** Stored. `job` is as it stands now; `cancelled` are the attempts that a `cancel_all` ended. */
+  | { readonly type: 'done'; readonly job: Job; readonly cancelled: readonly HeldAttempt[] }
+  /** The job's version or a task's current attempt is another one: read again and decide again. */
+  | { readonly type: 'stale' }
+  /** A new job's id is taken. */
+  | { readonly type: 'exists' }
+  /** The idempotency key was used for this job, with this body. */
+  | { readonly type: 'duplicate'; readonly jobId: string }
+  /** The idempotency key was used with another body. */
+  | { readonly type: 'conflict' }
+  /** A reservation exceeds its limit; `retryAfterMs` when the next share expires, if one does. */
+  | { readonly type: 'limit'; readonly key: string; readonly retryAfterMs: number | null }
+  /** The job would be neither ended nor parked nor have anything that moves it (S-6): a bug. */
+  | { readonly type: 'no_cause' };
+
+export interface HeldAttempt {
+  readonly worker: string;
+  readonly attempt: string;
+}
+
+/** The first sign of work on an attempt: ASSIGNED or SCHEDULED → RUNNING, once; else nothing. */
+export interface StartMark {
+  readonly jobId: string;
+  readonly taskId: string;
+  readonly attempt: string;
+}
+
+/** Entries for the book of a job, hot or ended, that change nothing else. */
+export interface Note {
+  readonly jobId: string;
+  readonly entries: readonly HistoryEntry[];
+}
+
+/**
+ * Hands queued tasks to a worker: lane by lane in turn, one from each until `max` is reached or all
+ * are empty; within a lane the highest priority first, then the first arrival over all its classes.
+ * The task becomes ASSIGNED (SCHEDULED if its requirements name a worker) under the next of
+ * `attemptIds`; its `dispatch` deadline is dropped, and without a `result` deadline it gets
+ * `execution` from now.
+ */
+export interface Claim {
+  readonly worker: string;
+  readonly incarnation: string;
+  /** One a client, in the order in which the clients are served: fair share. */
+  readonly lanes: readonly (readonly string[])[];
+  readonly max: number;
+  /** How many suspects (tasks with `lostRuns` above zero) may be among them. */
+  readonly maxSuspects: number;
+  readonly attemptIds: readonly string[];
+  /** Stored with each assignment. */
+  readonly choice: Choice;
+}
+
+export interface ClaimOutcome {
+  readonly tasks: readonly Task[];
+  /** Class keys of the claim that have nothing queued any more. */
+  readonly drained: readonly string[];
+}
+
+export interface JobQuery {
+  readonly client?: string;
+  readonly status?: readonly JobStatus[];
+  readonly blueprint?: string;
+  readonly state?: string;
+  /** Ids below this one: the last id of the page before. */
+  readonly before?: string;
+  readonly limit: number;
+}
+
+export interface EventPage {
+  readonly events: readonly JobEvent[];
+  /** Where to read on. */
+  readonly position: number;
+}
+
+export interface JobEvent {
+  readonly position: number;
+  readonly jobId: string;
+  readonly client: string;
+  readonly entry: StoredEntry;
+}
+
+export interface DuePage {
+  readonly due: readonly Due[];
+  /** Ms from now until the next deadline that is not in `due`; null if there is none. */
+  readonly nextInMs: number | null;
+}
+
+export type Due =
+  | {
+      readonly type: 'timer';
+      readonly jobId: string;
+      readonly taskId: string | null;
+      readonly name: TimerName;
+      readonly at: number;
+    }
+  | { readonly type: 'lease'; readonly jobId: string; readonly token: string; readonly at: number }
+  | { readonly type: 'silence'; readonly worker: string; readonly at: number };
+
+export interface LeaseRenewal {
+  readonly jobId: string;
+  readonly token: string;
+  readonly forMs: number;
+}
+
+export interface BlueprintId {
+  readonly name: string;
+  readonly version: number;
+}
+
+export interface BlueprintOffer extends BlueprintId {
+  readonly graph: string;
+}
+
+export interface WorkerTouch {
+  readonly id: string;
+  readonly silentAfterMs: number;
+  /** The heartbeat's changes, if there are any. */
+  readonly worker?: WorkerRecord;
+}
+
+export interface StoredWorker {
+  readonly worker: WorkerRecord;
+  readonly lastSeenAt: number;
+  readonly silentAt: number;
+}
+
+export interface Counts {
+  readonly jobs: Readonly<Partial<Record<JobStatus, number>>>;
+  readonly tasks: Readonly<Partial<Record<Task['status'], number>>>;
+  readonly queued: number;
+}
+
+/** What the no-limbo check looks at; core/limbo.ts says which of it is enough. */
+export interface JobCauses {
+  readonly job: Job;
+  readonly tasks: readonly Task[];
+  readonly runnable: boolean;
+  readonly leaseEndsAt: number | null;
+  readonly timers: readonly {
+    readonly taskId: string | null;
+    readonly name: TimerName;
+    readonly at: number;
+  }[];
+  /** Ids of its tasks that are in the queue. */
+  readonly queued: readonly string[];
+  /** Ids of its tasks whose worker is known, so that its silence ends them. */
+  readonly watched: readonly string[];
+}
