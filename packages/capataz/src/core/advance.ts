@@ -28,6 +28,7 @@ export function runState(step: Step): string | null {
   if (handler === null) return endHere(step);
   if (handler.slot.type === 'run') {
     step.await({ status: step.job.entry === 1 ? 'pending' : 'running', wait: null });
+    if (step.context.lease !== null && !step.job.held) step.claim(step.context.lease);
     return null;
   }
   const view = new HandlerView(step.job, { ...step.context, stores: step.blueprint.stores });

@@ -160,13 +160,7 @@ function onCreated(step: Step, { startDelayMs }: CreatedSignal): RefusalReason |
 function onClaimed(step: Step, { lease, forMs }: ClaimedSignal): RefusalReason | null {
   const { job } = step;
   if (job.wait !== null || job.lease !== null || job.held || job.entry === 0) return 'not_runnable';
-  step.lease(lease, forMs);
-  step.note({
-    type: 'handler_claimed',
-    state: job.state,
-    number: job.failures + 1,
-    details: { instance: lease.instance },
-  });
+  step.claim({ lease, forMs });
   return null;
 }
 

@@ -1,4 +1,4 @@
-import { parse } from '@marcbachmann/cel-js';
+import { Environment } from '@marcbachmann/cel-js';
 import type { JsonObject, JsonValue } from '../std/json.ts';
 
 /**
@@ -23,9 +23,13 @@ export type GuardResult =
 /** Judges one context. What can't be evaluated is false and says why: it is recorded, not thrown. */
 export type Guard = (context: GuardContext) => GuardResult;
 
-/** @throws Error with the parser's words when the text is no CEL. */
+const environment = new Environment().registerVariable('context', 'map');
+
+/** @throws Error with the checker's words when the text is no CEL over `context`. */
 export function compileGuard(text: string): Guard {
-  const evaluate = parse(text);
+  const checked = environment.check(text);
+  if (!checked.valid) throw new Error(checked.error?.message.split('\n')[0] ?? 'not valid');
+  const evaluate = environment.parse(text);
   return ({ input, data, client }) => {
     const context = { input, data, client, initial_data: input, state_history: data };
     try {

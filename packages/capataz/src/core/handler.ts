@@ -124,3 +124,15 @@ export class HandlerView implements HandlerJob {
     return this.#draft ?? this.#job.data;
   }
 }
+
+/** The view of a handler that runs after the commit. */
+export class RunningView extends HandlerView implements RunningJob {
+  readonly signal: AbortSignal;
+  readonly log: HandlerLog;
+
+  constructor(job: Job, around: Surroundings, { signal, log }: Pick<RunningJob, 'signal' | 'log'>) {
+    super(job, around);
+    this.signal = signal;
+    this.log = log;
+  }
+}

@@ -3,7 +3,7 @@ import type { Blueprint, State } from './blueprint.ts';
 import type { Change, TaskChange } from './change.ts';
 import type { ClientInfo } from './handler.ts';
 import type { HistoryEntry } from './history.ts';
-import type { Job } from './job.ts';
+import type { Job, Lease } from './job.ts';
 import type { Timer } from './signal.ts';
 
 /** What a decision may use besides the job and the signal: nothing is read, all is handed in. */
@@ -17,6 +17,16 @@ export interface DecideContext {
   readonly newId: () => string;
   /** Uniform in [0, 1), for the jitter of a back-off. */
   readonly chance: number;
+  /**
+   * Taken at once by a `run` handler that the job comes to stand at, which saves the commit of a
+   * claim of its own. Null where this instance has no room.
+   */
+  readonly lease: LeaseOffer | null;
+}
+
+export interface LeaseOffer {
+  readonly lease: Lease;
+  readonly forMs: number;
 }
 
 /** A change in the making: collects what one signal does to one job. */
@@ -69,9 +79,16 @@ export class Step {
     this.#timers = timers;
   }
 
-  lease(lease: NonNullable<Job['lease']>, forMs: number): void {
+  /** Lets the present state's `run` handler begin. */
+  claim({ lease, forMs }: LeaseOffer): void {
     this.set({ lease, status: 'running' });
     this.#leaseForMs = forMs;
+    this.note({
+      type: 'handler_claimed',
+      state: this.job.state,
+      number: this.job.failures + 1,
+      details: { instance: lease.instance },
+    });
   }
 
   task(change: TaskChange): void {

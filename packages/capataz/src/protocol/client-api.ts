@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../std/json.ts';
 
-/** The client's wire, `/api/v1/…`. Instants are ISO 8601 in UTC, timeouts whole seconds. */
+/** The client's wire, `/api/v1/…`. Instants are ISO 8601 in UTC, timeouts seconds (fractions too). */
 export interface StartJobBody {
   readonly initial_data?: JsonValue;
   /** A UUID of the caller's own making; default: a new one, version 7. */
@@ -19,6 +19,17 @@ export interface StartJobBody {
   readonly metadata?: JsonObject;
 }
 
+/** Up to 1,000 at once: `POST /api/v1/jobs/{blueprint}/batch`. */
+export type StartJobsBody = readonly StartJobBody[];
+
+/** The answers to a batch, in the order of the request. */
+export type StartJobsAnswer = readonly BatchJobAnswer[];
+
+export interface CancelBody {
+  /** Stands in the job's book. */
+  readonly reason?: string;
+}
+
 export interface StartJobAnswer {
   readonly status: 'accepted';
   readonly job_id: string;
@@ -27,7 +38,12 @@ export interface StartJobAnswer {
 /** One member of the answer to a batch, in the order of the request. */
 export type BatchJobAnswer =
   | StartJobAnswer
-  | { readonly status: 'refused'; readonly code: string; readonly error: string };
+  | {
+      readonly status: 'refused';
+      readonly code: string;
+      readonly error: string;
+      readonly details?: JsonObject;
+    };
 
 export interface JobView {
   readonly id: string;
@@ -62,12 +78,42 @@ export interface JobsAnswer {
   readonly next: string | null;
 }
 
+export interface HistoryAnswer {
+  readonly history: readonly HistoryView[];
+  /** Give it as `after` for the next page; null at the end of what is stored. */
+  readonly next: number | null;
+}
+
 /** An entry of a job's book. */
 export interface HistoryView {
   readonly seq: number;
   readonly at: string;
   readonly type: string;
   readonly [field: string]: JsonValue;
+}
+
+/** What a job's event stream says between entries: an event named `progress`, which has no id. */
+export interface ProgressView {
+  readonly fraction: number | null;
+  readonly message: string | null;
+}
+
+/** An entry in the event stream over all jobs of a client; the event's id is its position. */
+export interface JobEventView {
+  readonly job_id: string;
+  readonly entry: HistoryView;
+}
+
+export interface BlueprintsAnswer {
+  readonly blueprints: readonly BlueprintView[];
+}
+
+export interface WorkersAnswer {
+  readonly workers: readonly WorkerView[];
+}
+
+export interface DrainAnswer {
+  readonly status: 'draining';
 }
 
 export interface WorkerView {

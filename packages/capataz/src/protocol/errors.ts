@@ -7,6 +7,7 @@ import type { JsonObject } from '../std/json.ts';
  */
 export const errorCatalogue = {
   INVALID_JSON: entry(400, false, 'The body is not JSON.'),
+  MALFORMED_REQUEST: entry(400, false, 'The request is not HTTP as it should be.'),
   JSON_TOO_DEEP: entry(400, false, 'The JSON is nested deeper than 64 levels.'),
   VALIDATION_FAILED: entry(
     400,
@@ -81,6 +82,7 @@ export const errorCatalogue = {
     'The store was written by a newer version that this one cannot read.',
   ),
   UNREACHABLE: entry(null, true, 'The server could not be reached.'),
+  WAIT_TIMEOUT: entry(null, true, 'The job did not end within the time to wait; it goes on.'),
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;
@@ -129,4 +131,10 @@ export class CapatazError extends Error {
     const body = { error: this.message, code: this.code };
     return this.details === undefined ? body : { ...body, details: this.details };
   }
+}
+
+/** When to come back, in ms, where an error says it (LIMIT and the 503s): `details.retry_after_ms`. */
+export function retryAfterMs(error: CapatazError): number | undefined {
+  const value = error.details?.retry_after_ms;
+  return typeof value === 'number' ? value : undefined;
 }

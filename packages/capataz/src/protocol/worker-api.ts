@@ -43,6 +43,11 @@ export interface RegistrationBody {
   readonly timestamp?: number;
 }
 
+export interface RegistrationAnswer {
+  readonly status: 'registered';
+  readonly version: string;
+}
+
 export interface SkillInfo {
   readonly name: string;
   readonly type?: string;
@@ -62,7 +67,8 @@ export interface HeartbeatBody {
 }
 
 export interface HeartbeatAnswer {
-  readonly status: 'ok';
+  /** `ttl_refreshed` answers a heartbeat without a body. */
+  readonly status: 'ok' | 'ttl_refreshed';
   readonly cancel_task_ids?: readonly string[];
 }
 
@@ -136,4 +142,8 @@ export interface WorkerEventBody {
   readonly target_job_id?: string;
   readonly target_task_id?: string;
   readonly origin_task_id?: string;
+}
+
+export interface WorkerEventAnswer {
+  readonly status: 'event_accepted';
 }

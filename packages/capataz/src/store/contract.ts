@@ -100,8 +100,8 @@ export interface Store {
   /** Gauges from stored truth: open jobs and tasks by status, ended jobs by status. */
   counts(): Promise<Counts>;
 
-  /** A slice of hot jobs by ascending id behind `after`, with what could make each move. */
-  causes(after: string, limit: number): Promise<JobCauses[]>;
+  /** Hot jobs with what could make each move: a slice by ascending id, or one of them. */
+  causes(of: { readonly after: string; readonly limit: number } | { readonly id: string }): Promise<JobCauses[]>;
 
   /**
    * Ends all leases and counts what fell silent or due while nobody was there: called once, when
@@ -268,6 +268,8 @@ export interface BlueprintOffer extends BlueprintId {
 export interface WorkerTouch {
   readonly id: string;
   readonly silentAfterMs: number;
+  /** It is no sign of life (a dropped connection): `lastSeenAt` stays. */
+  readonly unseen?: boolean;
   /** The heartbeat's changes, if there are any. */
   readonly worker?: WorkerRecord;
 }
@@ -282,6 +284,8 @@ export interface Counts {
   readonly jobs: Readonly<Partial<Record<JobStatus, number>>>;
   readonly tasks: Readonly<Partial<Record<Task['status'], number>>>;
   readonly queued: number;
+  /** History entries that could not be stored and left a marker in their place, ever (S-45). */
+  readonly lostEntries: number;
 }
 
 /** What the no-limbo check looks at; core/limbo.ts says which of it is enough. */

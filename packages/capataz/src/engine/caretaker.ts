@@ -1,0 +1,105 @@
+import { limbo } from '../core/limbo.ts';
+import type { CancelTimer, Clock } from '../std/clock.ts';
+import type { Log } from '../std/log.ts';
+import type { Store } from '../store/contract.ts';
+import type { Committer } from './committer.ts';
+import type { Decider } from './decider.ts';
+import type { Executor } from './executor.ts';
+import type { Registry } from './registry.ts';
+import type { EngineSettings } from './settings.ts';
+
+export interface CaretakerParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly decider: Decider;
+  readonly executor: Executor;
+  readonly committer: Committer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings: EngineSettings;
+}
+
+const checkSlice = 500;
+const orphansAtOnce = 100;
+const sweepEveryMs = 5_000;
+/** A safety net: every queued task announces itself, so this finds something only after a fault. */
+const queueEveryMs = 30_000;
+
+interface Chore {
+  readonly name: string;
+  readonly everyMs: number;
+  readonly run: () => Promise<void>;
+}
+
+/** What has to be looked after now and then: leases, orphaned jobs, and the proof of no limbo. */
+export class Caretaker {
+  readonly #parts: CaretakerParts;
+  readonly #cancels = new Map<string, CancelTimer>();
+  readonly #chores: readonly Chore[];
+  #checkedUpTo = '';
+  #violations = 0;
+
+  constructor(parts: CaretakerParts) {
+    this.#parts = parts;
+    const { settings, executor, committer } = parts;
+    this.#chores = [
+      { name: 'renew leases', everyMs: settings.leaseMs / 3, run: () => executor.renew() },
+      { name: 'claim what is runnable', everyMs: sweepEveryMs, run: () => executor.sweep() },
+      { name: 'offer blueprints', everyMs: settings.orphanAfterMs / 10, run: () => this.#offer() },
+      { name: 'look into the queue', everyMs: queueEveryMs, run: () => committer.handOutBacklog() },
+      { name: 'check for limbo', everyMs: settings.checkEveryMs, run: () => this.#check() },
+    ];
+  }
+
+  /** Jobs found without a cause of progress since the start: expected to stay zero. */
+  get violations(): number {
+    return this.#violations;
+  }
+
+  start(): void {
+    for (const chore of this.#chores) this.#schedule(chore);
+  }
+
+  stop(): void {
+    for (const cancel of this.#cancels.values()) cancel();
+    this.#cancels.clear();
+  }
+
+  #schedule(chore: Chore): void {
+    const cancel = this.#parts.clock.after(chore.everyMs, () => {
+      chore
+        .run()
+        .catch((error: unknown) =>
+          this.#parts.log.error(`could not ${chore.name}`, { error: String(error) }),
+        )
+        .finally(() => {
+          if (this.#cancels.has(chore.name)) this.#schedule(chore);
+        });
+    });
+    this.#cancels.set(chore.name, cancel);
+  }
+
+  /** Says which versions this instance holds, and parks jobs whose version nobody has offered for long. */
+  async #offer(): Promise<void> {
+    const { store, registry, decider, settings, log } = this.#parts;
+    for (const { name, version, graph } of registry.list())
+      await store.offerBlueprint({ name, version, graph });
+    const ids = await store.orphans(registry.list(), settings.orphanAfterMs, orphansAtOnce);
+    for (const job of ids)
+      log.warn('nobody offers the blueprint of this job; it is parked', { job });
+    await decider.all(
+      ids.map((jobId) => ({ jobId, signal: () => ({ type: 'orphaned' as const }) })),
+    );
+  }
+
+  async #check(): Promise<void> {
+    const slice = await this.#parts.store.causes({ after: this.#checkedUpTo, limit: checkSlice });
+    this.#checkedUpTo = slice.length < checkSlice ? '' : (slice.at(-1)?.job.id ?? '');
+    for (const causes of slice) {
+      const problem = limbo(causes);
+      if (problem === null) continue;
+      this.#violations += 1;
+      this.#parts.log.error('job in limbo', { job: causes.job.id, problem });
+    }
+  }
+}

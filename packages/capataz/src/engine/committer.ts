@@ -1,0 +1,135 @@
+import type { Task } from '../core/job.ts';
+import type { Clock } from '../std/clock.ts';
+import type { ChangeOutcome, ChangeRequest, Store, Work, WorkOutcome } from '../store/contract.ts';
+import type { HeldAttempts } from './attempts.ts';
+import type { JobCache } from './job-cache.ts';
+import type { Lobby, Match, Ticket, Wake } from './lobby.ts';
+
+/** What a commit did, for those who act on it. Effects follow the commit, never before. */
+export interface Committed {
+  readonly done: readonly DoneChange[];
+  /** Handed out by this commit. */
+  readonly assigned: readonly Task[];
+  /** Jobs whose book grew. */
+  readonly jobIds: ReadonlySet<string>;
+}
+
+export interface DoneChange {
+  readonly request: ChangeRequest;
+  readonly outcome: Extract<ChangeOutcome, { type: 'done' }>;
+}
+
+/**
+ * The one door to `store.commit`: adds the claims of waiting workers to what is committed, and
+ * tells everybody afterwards.
+ */
+export class Committer {
+  readonly #store: Store;
+  readonly #lobby: Lobby;
+  readonly #cache: JobCache;
+  readonly #held: HeldAttempts;
+  readonly #clock: Clock;
+  readonly #listeners: ((committed: Committed) => void)[] = [];
+
+  constructor(parts: {
+    store: Store;
+    lobby: Lobby;
+    cache: JobCache;
+    held: HeldAttempts;
+    clock: Clock;
+  }) {
+    this.#store = parts.store;
+    this.#lobby = parts.lobby;
+    this.#cache = parts.cache;
+    this.#held = parts.held;
+    this.#clock = parts.clock;
+  }
+
+  onCommitted(listener: (committed: Committed) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /**
+   * @param wakes the tasks that this work queues at once
+   * @param own a wish for tasks that came with the request
+   */
+  async commit(
+    work: Work,
+    wakes: readonly Wake[] = [],
+    own: Ticket | null = null,
+  ): Promise<WorkOutcome> {
+    return this.#run(work, this.#lobby.match(wakes, own), wakes);
+  }
+
+  /**
+   * Hands out from the backlog; the ticket is told. Synchronous up to the commit, so that nothing
+   * can be queued between the look and the parking of a ticket that found nothing.
+   * @returns whether there was anything to ask for.
+   */
+  tryClaim(ticket: Ticket): boolean {
+    const matches = this.#lobby.claim(ticket);
+    if (matches.length === 0) return false;
+    // A failed commit has told the ticket; its poll goes on waiting.
+    this.#run({}, matches, []).catch(() => undefined);
+    return true;
+  }
+
+  /** Reads what is queued, and claims for every parked poll: after a release, or a missed wake. */
+  async handOutBacklog(): Promise<void> {
+    this.#lobby.queued(await this.#store.queuedClasses());
+    for (const ticket of this.#lobby.parkedTickets()) this.tryClaim(ticket);
+  }
+
+  async #run(work: Work, matches: readonly Match[], wakes: readonly Wake[]): Promise<WorkOutcome> {
+    const claims = matches.map(({ claim }) => claim);
+    let outcome: WorkOutcome;
+    try {
+      outcome = await this.#store.commit({ ...work, claims });
+    } catch (error) {
+      for (const match of matches) this.#lobby.abandon(match);
+      throw error;
+    }
+    const done = this.#recordChanges(work.changes ?? [], outcome);
+    this.#lobby.queued(wakes.map(({ taskClass }) => taskClass));
+    const assigned = this.#recordClaims(matches, outcome);
+    this.#tell(work, done, assigned);
+    return outcome;
+  }
+
+  #recordChanges(requests: readonly ChangeRequest[], outcome: WorkOutcome): DoneChange[] {
+    const done: DoneChange[] = [];
+    for (const [index, request] of requests.entries()) {
+      const result = outcome.changes[index];
+      if (result?.type !== 'done') continue;
+      done.push({ request, outcome: result });
+      this.#cache.put(result.job);
+      for (const task of request.change.tasks) {
+        if ('attempt' in task && task.attempt !== null) this.#held.remove(task.attempt);
+      }
+      for (const { worker, attempt } of result.cancelled) this.#held.cancel(worker, attempt);
+    }
+    return done;
+  }
+
+  #recordClaims(matches: readonly Match[], outcome: WorkOutcome): Task[] {
+    const assigned: Task[] = [];
+    for (const [index, match] of matches.entries()) {
+      const claimed = outcome.claims[index] ?? { tasks: [], drained: [] };
+      for (const task of claimed.tasks) {
+        this.#held.add(task, this.#clock.steady());
+        assigned.push(task);
+      }
+      this.#lobby.settle(match, claimed);
+    }
+    return assigned;
+  }
+
+  #tell(work: Work, done: readonly DoneChange[], assigned: readonly Task[]): void {
+    const jobIds = new Set<string>();
+    for (const { outcome } of done) jobIds.add(outcome.job.id);
+    for (const { jobId } of assigned) jobIds.add(jobId);
+    for (const { jobId } of work.notes ?? []) jobIds.add(jobId);
+    for (const { jobId } of work.starts ?? []) jobIds.add(jobId);
+    for (const listener of this.#listeners) listener({ done, assigned, jobIds });
+  }
+}

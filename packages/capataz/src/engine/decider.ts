@@ -1,0 +1,246 @@
+import type { Change } from '../core/change.ts';
+import { decide } from '../core/decide.ts';
+import type { ClientInfo } from '../core/handler.ts';
+import type { Job, Task } from '../core/job.ts';
+import { taskClass } from '../core/requirements.ts';
+import type { RefusalReason, Signal } from '../core/signal.ts';
+import type { LeaseOffer } from '../core/step.ts';
+import { CapatazError } from '../protocol/errors.ts';
+import { InternalError } from '../std/assert.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Log } from '../std/log.ts';
+import type { Random } from '../std/random.ts';
+import type { Note, Store } from '../store/contract.ts';
+import type { HeldAttempts } from './attempts.ts';
+import type { Committer } from './committer.ts';
+import type { JobCache } from './job-cache.ts';
+import type { Ticket, Wake } from './lobby.ts';
+import type { Registry } from './registry.ts';
+
+/** A signal for one job. `signal` is called with what is read, and again after each lost race. */
+export interface Address {
+  readonly jobId: string;
+  /** The task that the signal is about: by attempt, or by id. */
+  readonly about?: { readonly attempt: string } | { readonly taskId: string };
+  readonly signal: (task: Task | null) => Signal;
+  /** Written to the book when the signal is refused. */
+  readonly onRefusal?: (reason: RefusalReason, job: Job) => Note['entries'];
+}
+
+export type Applied =
+  | { readonly type: 'done'; readonly before: Job; readonly job: Job; readonly change: Change }
+  | { readonly type: 'refused'; readonly reason: RefusalReason; readonly job: Job | null }
+  /** The job's blueprint is not held here: another instance, or time, has to deal with it. */
+  | { readonly type: 'not_held'; readonly job: Job };
+
+export interface DeciderParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly cache: JobCache;
+  readonly held: HeldAttempts;
+  readonly committer: Committer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly maxTransitions: number;
+  readonly client: (name: string) => ClientInfo;
+  /** A lease for a handler that may begin at once, if there is room. */
+  readonly offerLease: () => LeaseOffer | null;
+}
+
+/** A race is lost only to another change of the same job; ten in a row mean something is wrong. */
+const maxRounds = 10;
+
+/** Decisions that need no blueprint: they must work for a job whose version is gone. */
+const withoutBlueprint: ReadonlySet<Signal['type']> = new Set([
+  'cancel',
+  'hold',
+  'release',
+  'orphaned',
+]);
+
+interface Pending {
+  readonly index: number;
+  readonly address: Address;
+}
+
+/** Brings signals to jobs: read, decide, commit, and again where another was faster. */
+export class Decider {
+  readonly #parts: DeciderParts;
+
+  constructor(parts: DeciderParts) {
+    this.#parts = parts;
+  }
+
+  async one(address: Address): Promise<Applied> {
+    const [applied] = await this.all([address]);
+    if (applied === undefined) throw new InternalError('one signal must have one answer');
+    return applied;
+  }
+
+  /**
+   * All signals in one commit, answered in order. `own` is a worker's wish for further tasks, which
+   * shares the first commit.
+   * @throws CapatazError STORE_UNAVAILABLE; CHANGED_MEANWHILE after too many lost races.
+   */
+  async all(addresses: readonly Address[], own: Ticket | null = null): Promise<Applied[]> {
+    const answers: Applied[] = [];
+    let pending: Pending[] = addresses.map((address, index) => ({ index, address }));
+    for (let round = 0; pending.length > 0 || round === 0; round += 1) {
+      if (round === maxRounds) {
+        throw new CapatazError(
+          'CHANGED_MEANWHILE',
+          'the job is being changed by many others at once; try again',
+        );
+      }
+      pending = await this.#round(pending, answers, round === 0 ? own : null);
+    }
+    return answers;
+  }
+
+  /** @returns those that must be decided again on what the store says. */
+  async #round(
+    pending: readonly Pending[],
+    answers: Applied[],
+    own: Ticket | null,
+  ): Promise<Pending[]> {
+    const jobs = await this.#readJobs(pending);
+    const tasks = await this.#readTasks(pending);
+    const again: Pending[] = [];
+    const decided: Decided[] = [];
+    const notes: Note[] = [];
+    for (const [position, item] of pending.entries()) {
+      const job = jobs[position] ?? null;
+      const task = tasks[position] ?? null;
+      const answer = this.#decide(item.address, job, task);
+      if ('change' in answer) {
+        decided.push({ item, task, ...answer });
+      } else if (this.#forget(item.address)) {
+        // Refused by what was remembered; only what the store says may refuse.
+        again.push(item);
+      } else {
+        answers[item.index] = answer;
+        notes.push(...refusalNote(item.address, answer));
+      }
+    }
+    if (decided.length > 0 || notes.length > 0 || own !== null) {
+      again.push(...(await this.#commit(decided, notes, answers, own)));
+    }
+    return again;
+  }
+
+  async #commit(
+    decided: readonly Decided[],
+    notes: readonly Note[],
+    answers: Applied[],
+    own: Ticket | null,
+  ): Promise<Pending[]> {
+    const changes = decided.map(({ change }) => ({ change }));
+    const wakes = decided.flatMap(({ change, task }) => queuedBy(change, task));
+    const outcome = await this.#parts.committer.commit({ changes, notes }, wakes, own);
+    const again: Pending[] = [];
+    for (const [position, { item, before, change }] of decided.entries()) {
+      const result = outcome.changes[position];
+      if (result?.type === 'done') {
+        answers[item.index] = { type: 'done', before, job: result.job, change };
+      } else if (result?.type === 'stale') {
+        this.#forget(item.address);
+        again.push(item);
+      } else {
+        throw new InternalError(`job ${before.id}: the store answered ${result?.type}`);
+      }
+    }
+    return again;
+  }
+
+  #decide(
+    address: Address,
+    job: Job | null,
+    task: Task | null,
+  ): Exclude<Applied, { type: 'done' }> | { readonly before: Job; readonly change: Change } {
+    if (job === null) return { type: 'refused', reason: 'job_not_found', job };
+    const signal = address.signal(task);
+    const { registry, clock, random, maxTransitions, client, offerLease } = this.#parts;
+    const blueprint = registry.find(job.blueprint, job.blueprintVersion);
+    if (blueprint === null && !withoutBlueprint.has(signal.type)) return { type: 'not_held', job };
+    const decision = decide(job, signal, blueprint, {
+      now: clock.now(),
+      client: client(job.client),
+      maxTransitions,
+      newId: () => random.id(),
+      chance: random.next(),
+      lease: offerLease(),
+    });
+    if (decision.type === 'refusal') return { type: 'refused', reason: decision.reason, job };
+    return { before: job, change: decision };
+  }
+
+  async #readJobs(pending: readonly Pending[]): Promise<(Job | null)[]> {
+    const { cache, store } = this.#parts;
+    return Promise.all(
+      pending.map(({ address: { jobId } }) => cache.get(jobId) ?? store.job(jobId)),
+    );
+  }
+
+  /** What was handed out here is remembered; the rest is read once for all. */
+  async #readTasks(pending: readonly Pending[]): Promise<(Task | null)[]> {
+    const known = pending.map(({ address: { about } }) =>
+      about !== undefined && 'attempt' in about
+        ? (this.#parts.held.get(about.attempt)?.task ?? null)
+        : null,
+    );
+    const missing = new Set<string>();
+    for (const [index, { address }] of pending.entries()) {
+      if (address.about !== undefined && known[index] === null) missing.add(address.jobId);
+    }
+    if (missing.size === 0) return known;
+    const read = await this.#parts.store.tasks([...missing]);
+    return known.map(
+      (task, index) =>
+        task ?? read.find((candidate) => isAbout(pending[index]?.address, candidate)) ?? null,
+    );
+  }
+
+  /** @returns whether anything about it was remembered. */
+  #forget({ jobId, about }: Address): boolean {
+    const { cache, held } = this.#parts;
+    const remembered = cache.get(jobId) !== undefined;
+    cache.drop(jobId);
+    if (about === undefined || !('attempt' in about) || held.get(about.attempt) === undefined)
+      return remembered;
+    held.remove(about.attempt);
+    return true;
+  }
+}
+
+interface Decided {
+  readonly item: Pending;
+  readonly before: Job;
+  readonly task: Task | null;
+  readonly change: Change;
+}
+
+function isAbout(address: Address | undefined, task: Task): boolean {
+  if (address?.about === undefined || address.jobId !== task.jobId) return false;
+  return 'taskId' in address.about
+    ? address.about.taskId === task.id
+    : address.about.attempt === task.attempt?.id;
+}
+
+function refusalNote({ onRefusal }: Address, answer: Applied): Note[] {
+  if (onRefusal === undefined || answer.type !== 'refused' || answer.job === null) return [];
+  return [{ jobId: answer.job.id, entries: onRefusal(answer.reason, answer.job) }];
+}
+
+/** The tasks that the change queues at once. */
+function queuedBy(change: Change, task: Task | null): Wake[] {
+  if (change.job.held) return [];
+  const wakes: Wake[] = [];
+  for (const item of change.tasks) {
+    if (item.type !== 'start' && item.type !== 'requeue') continue;
+    if (item.timers.some(({ name }) => name === 'ready')) continue;
+    const spec = item.type === 'start' ? item.spec : task?.spec;
+    if (spec !== undefined) wakes.push({ taskClass: taskClass(spec), strategy: spec.strategy });
+  }
+  return wakes;
+}

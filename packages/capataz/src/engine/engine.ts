@@ -1,0 +1,165 @@
+import type { Blueprint } from '../core/blueprint.ts';
+import type { ClientInfo } from '../core/handler.ts';
+import { CapatazError } from '../protocol/errors.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Log } from '../std/log.ts';
+import type { Random } from '../std/random.ts';
+import type { Store } from '../store/contract.ts';
+import { HeldAttempts } from './attempts.ts';
+import { Caretaker } from './caretaker.ts';
+import { Committer } from './committer.ts';
+import { Decider } from './decider.ts';
+import { Executor } from './executor.ts';
+import { JobCache } from './job-cache.ts';
+import { Jobs } from './jobs.ts';
+import { Live } from './live.ts';
+import { Lobby } from './lobby.ts';
+import type { EnginePorts } from './ports.ts';
+import { Registry } from './registry.ts';
+import { defaultSettings, type EngineSettings } from './settings.ts';
+import { Timekeeper } from './timekeeper.ts';
+import { WhyReader } from './why.ts';
+import { Workers } from './workers.ts';
+
+export interface EngineOptions {
+  readonly store: Store;
+  readonly blueprints: readonly Blueprint[];
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Names this process among those that share the store. */
+  readonly instance: string;
+  /** What handlers and guards see of a client. */
+  readonly client: (name: string) => ClientInfo;
+  readonly log: Log;
+  readonly settings?: Partial<EngineSettings>;
+}
+
+/** Grace for workers whose silence ended while no instance was alive: the longest usual heartbeat. */
+const graceMs = 15_000;
+
+/**
+ * Small parts with one job each around one store. What they share is the committer: every change
+ * goes through it, and every effect follows from what it tells.
+ */
+export class Engine implements EnginePorts {
+  readonly blueprints: Registry;
+  readonly events: Live;
+  readonly jobs: Jobs;
+  readonly workers: Workers;
+  readonly #store: Store;
+  readonly #lobby: Lobby;
+  readonly #executor: Executor;
+  readonly #decider: Decider;
+  readonly #timekeeper: Timekeeper;
+  readonly #caretaker: Caretaker;
+  #ready = false;
+
+  constructor(options: EngineOptions) {
+    const { store, random } = options;
+    const settings = { ...defaultSettings, ...options.settings };
+    const registry = new Registry(options.blueprints);
+    const held = new HeldAttempts();
+    const lobby = new Lobby(held, random);
+    const cache = new JobCache();
+    const shared = {
+      ...options,
+      settings,
+      registry,
+      held,
+      lobby,
+      cache,
+      maxTransitions: settings.maxTransitions,
+    };
+    const committer = new Committer(shared);
+    const executor = new Executor(shared);
+    const offerLease = (): ReturnType<Executor['offerLease']> => executor.offerLease();
+    const decider = new Decider({ ...shared, committer, offerLease });
+    const live = new Live(store);
+    const workers = new Workers({
+      ...shared,
+      committer,
+      decider,
+      onProgress: (jobId, progress) => live.onProgress(jobId, progress),
+    });
+    const timekeeper = new Timekeeper({
+      ...shared,
+      decider,
+      onLease: (jobId, token) => executor.onLease(jobId, token),
+      onSilence: (worker) => workers.onSilence(worker),
+    });
+    committer.onCommitted((committed) => executor.onCommitted(committed));
+    committer.onCommitted((committed) => timekeeper.onCommitted(committed));
+    committer.onCommitted((committed) => live.onCommitted(committed));
+    this.blueprints = registry;
+    this.events = live;
+    this.workers = workers;
+    this.jobs = new Jobs({
+      ...shared,
+      committer,
+      decider,
+      executor,
+      why: new WhyReader(store, () => workers.list()),
+      progress: (jobId) => live.progress(jobId),
+    });
+    this.#store = store;
+    this.#lobby = lobby;
+    this.#executor = executor;
+    this.#decider = decider;
+    this.#timekeeper = timekeeper;
+    this.#caretaker = new Caretaker({ ...shared, committer, decider, executor });
+  }
+
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  /** Jobs found in limbo since the start: expected to stay zero. */
+  get violations(): number {
+    return this.#caretaker.violations;
+  }
+
+  /**
+   * Takes up the work where it was left.
+   * @throws CapatazError BLUEPRINT_CHANGED where a version has another graph than at first.
+   */
+  async start({
+    allowChangedGraphs = false,
+  }: {
+    readonly allowChangedGraphs?: boolean;
+  } = {}): Promise<void> {
+    await this.#offerBlueprints(allowChangedGraphs);
+    if (!this.#store.capabilities.shared) await this.#store.takeOver(graceMs);
+    this.#executor.start(this.#decider);
+    await this.workers.start();
+    this.#lobby.queued(await this.#store.queuedClasses());
+    this.#timekeeper.start();
+    this.#caretaker.start();
+    this.#ready = true;
+    await this.#executor.sweep();
+  }
+
+  /** Ends polls, waits for handlers at most `drainMs`, and leaves everything else to the store. */
+  async stop({ drainMs }: { readonly drainMs: number }): Promise<void> {
+    this.#ready = false;
+    this.workers.stop();
+    this.#caretaker.stop();
+    await this.#executor.stop(drainMs);
+    await this.#timekeeper.stop();
+  }
+
+  async #offerBlueprints(allowChangedGraphs: boolean): Promise<void> {
+    for (const { name, version, graph } of this.blueprints.list()) {
+      const recorded = await this.#store.offerBlueprint({ name, version, graph });
+      if (recorded === graph || allowChangedGraphs) continue;
+      throw new CapatazError(
+        'BLUEPRINT_CHANGED',
+        `blueprint "${name}" version ${version} has another graph than when it was first registered; running jobs rely on the old one, so raise the version`,
+        { blueprint: name, version },
+      );
+    }
+  }
+}
+
+export function createEngine(options: EngineOptions): Engine {
+  return new Engine(options);
+}

@@ -1,0 +1,199 @@
+import { toHandlerError } from '../core/advance.ts';
+import type { State } from '../core/blueprint.ts';
+import { type ClientInfo, type HandlerLog, type Run, RunningView } from '../core/handler.ts';
+import type { Job } from '../core/job.ts';
+import type { HandledSignal, HandlerFailedSignal } from '../core/signal.ts';
+import type { LeaseOffer } from '../core/step.ts';
+import { type Clock, delay } from '../std/clock.ts';
+import type { Log } from '../std/log.ts';
+import type { Random } from '../std/random.ts';
+import type { Store } from '../store/contract.ts';
+import type { Committed } from './committer.ts';
+import type { Decider } from './decider.ts';
+import type { Registry } from './registry.ts';
+import type { EngineSettings } from './settings.ts';
+
+export interface ExecutorParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly instance: string;
+  readonly client: (name: string) => ClientInfo;
+  readonly settings: EngineSettings;
+}
+
+interface Running {
+  readonly job: Job;
+  readonly token: string;
+  readonly abort: AbortController;
+  /** Steady instant from which its lease is not renewed any more. */
+  readonly timeoutAt: number;
+  readonly ended: Promise<void>;
+}
+
+const firstRetryMs = 100;
+const longestRetryMs = 5_000;
+
+/** Runs `run` handlers, each under a lease of its own. */
+export class Executor {
+  readonly #parts: ExecutorParts;
+  readonly #running = new Map<string, Running>();
+  #decider: Decider | null = null;
+  #sweeping = false;
+  #stopped = false;
+
+  constructor(parts: ExecutorParts) {
+    this.#parts = parts;
+  }
+
+  /** The decider offers this executor's leases, so it can only be handed in afterwards. */
+  start(decider: Decider): void {
+    this.#decider = decider;
+  }
+
+  /** Waits for what runs, at most `drainMs`, then aborts it. Its lease runs out, and others take over. */
+  async stop(drainMs: number): Promise<void> {
+    this.#stopped = true;
+    const all = Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    const cancelDrain = new AbortController();
+    await Promise.race([all, delay(this.#parts.clock, drainMs, cancelDrain.signal)]);
+    cancelDrain.abort();
+    for (const { abort } of this.#running.values()) abort.abort(new Error('the server stops'));
+  }
+
+  /** Room for one more handler, or null. */
+  offerLease(): LeaseOffer | null {
+    const { settings, random, instance } = this.#parts;
+    if (this.#stopped || this.#running.size >= settings.maxHandlers) return null;
+    return { lease: { token: random.id(), instance }, forMs: settings.leaseMs };
+  }
+
+  /** Runs what a commit gave this instance a lease for, stops what has lost its own. */
+  onCommitted({ done }: Committed): void {
+    for (const { outcome } of done) {
+      const { job } = outcome;
+      const running = this.#running.get(job.id);
+      if (running !== undefined && running.token !== job.lease?.token) {
+        running.abort.abort(new Error(`the job is ${job.status}`));
+      }
+      if (job.lease?.instance === this.#parts.instance && running?.token !== job.lease.token) {
+        this.#run(job, job.lease.token);
+      }
+    }
+  }
+
+  /** Claims what is runnable and what nobody runs: after a start, a death, or a lack of room. */
+  async sweep(): Promise<void> {
+    const { store, registry, settings } = this.#parts;
+    if (this.#sweeping || this.#stopped || this.#decider === null) return;
+    this.#sweeping = true;
+    try {
+      const room = Math.min(settings.maxHandlers - this.#running.size, 100);
+      const ids = room > 0 ? await store.runnable(registry.list(), room) : [];
+      await this.#decider.all(
+        ids.flatMap((jobId) => {
+          const offer = this.offerLease();
+          if (offer === null) return [];
+          return [{ jobId, signal: () => ({ type: 'claimed' as const, ...offer }) }];
+        }),
+      );
+    } finally {
+      this.#sweeping = false;
+    }
+  }
+
+  /** Keeps the leases of what still may run. */
+  async renew(): Promise<void> {
+    const { store, clock, settings } = this.#parts;
+    const leases = [...this.#running.values()]
+      .filter(({ timeoutAt }) => timeoutAt > clock.steady())
+      .map(({ job, token }) => ({ jobId: job.id, token, forMs: settings.leaseMs }));
+    if (leases.length === 0) return;
+    const lost = new Set(await store.renewLeases(leases));
+    for (const { token, abort } of this.#running.values()) {
+      if (lost.has(token)) abort.abort(new Error('the lease was lost'));
+    }
+  }
+
+  /** A lease ran out. If it is one of ours and in time, this process was merely late. */
+  async onLease(jobId: string, token: string): Promise<void> {
+    const running = this.#running.get(jobId);
+    if (running?.token === token && running.timeoutAt > this.#parts.clock.steady())
+      return this.renew();
+    await this.#decider?.one({ jobId, signal: () => ({ type: 'handler_lost', token }) });
+  }
+
+  #run(job: Job, token: string): void {
+    const { registry, clock } = this.#parts;
+    const state = registry.find(job.blueprint, job.blueprintVersion)?.states.get(job.state);
+    if (state === undefined) return;
+    const abort = new AbortController();
+    const timeoutAt = clock.steady() + state.timeoutMs;
+    const cancelTimeout = clock.after(state.timeoutMs, () =>
+      abort.abort(new Error(`the handler ran longer than its timeout of ${state.timeoutMs} ms`)),
+    );
+    const ended = this.#runToEnd(job, token, state, abort.signal).finally(() => {
+      cancelTimeout();
+      if (this.#running.get(job.id)?.token === token) this.#running.delete(job.id);
+      if (this.#running.size === this.#parts.settings.maxHandlers - 1)
+        void this.sweep().catch(() => undefined);
+    });
+    this.#running.set(job.id, { job, token, abort, timeoutAt, ended });
+  }
+
+  async #runToEnd(job: Job, token: string, state: State, signal: AbortSignal): Promise<void> {
+    const { client, registry, clock } = this.#parts;
+    const stores = registry.get(job.blueprint, job.blueprintVersion).stores;
+    const around = { client: client(job.client), stores, now: clock.now() };
+    const view = new RunningView(job, around, { signal, log: this.#log(job) });
+    let result: HandledSignal | HandlerFailedSignal;
+    try {
+      const run = chooseRun(state, job, client(job.client));
+      const action = (await run(view)) ?? undefined;
+      result = { type: 'handled', token, action, data: view.dataAfter() };
+    } catch (error) {
+      result = { type: 'handler_failed', token, error: toHandlerError(error) };
+    }
+    await this.#tell(job.id, result);
+  }
+
+  /** The answer is kept until it is stored or refused: losing it would repeat the handler's effects. */
+  async #tell(jobId: string, signal: HandledSignal | HandlerFailedSignal): Promise<void> {
+    for (let waitMs = firstRetryMs; ; waitMs = Math.min(2 * waitMs, longestRetryMs)) {
+      try {
+        await this.#decider?.one({
+          jobId,
+          signal: () => signal,
+          onRefusal: (reason) => [
+            { type: 'signal_refused', reason, details: { signal: signal.type } },
+          ],
+        });
+        return;
+      } catch (error) {
+        if (this.#stopped) return;
+        this.#parts.log.error('a handler answer could not be stored; trying again', {
+          job: jobId,
+          error: String(error),
+        });
+      }
+      await delay(this.#parts.clock, waitMs);
+    }
+  }
+
+  #log(job: Job): HandlerLog {
+    const { blueprint, state, correlationId } = job;
+    return this.#parts.log.child({ job: job.id, blueprint, state, correlation_id: correlationId });
+  }
+}
+
+function chooseRun(state: State, job: Job, client: ClientInfo): Run {
+  const context = { input: job.input, data: job.data, client };
+  for (const { when, slot } of state.handlers) {
+    if (when !== null && !when(context).holds) continue;
+    if (slot.type === 'run') return slot.run;
+    break;
+  }
+  throw new Error(`state "${state.name}" has no run handler whose guard holds`);
+}

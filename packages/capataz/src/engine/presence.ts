@@ -1,0 +1,111 @@
+import { silenceMs, type WorkerRecord } from '../core/worker.ts';
+import type { Clock } from '../std/clock.ts';
+import type { HeldTask } from './attempts.ts';
+import type { Heartbeat } from './ports.ts';
+
+/** Heartbeats that must miss an attempt before its absence means anything. */
+const missesToLose = 2;
+/** How long the stock Python SDK goes on sending a result that it no longer names (S-24). */
+const resultRetriesMs = 31_000;
+
+/** One worker as this instance has seen it. */
+export class Presence {
+  record: WorkerRecord;
+  /** False once a heartbeat came without `current_tasks`; null before the first. */
+  saysWhatItHolds: boolean | null = null;
+  readonly #clock: Clock;
+  #silentAt: number;
+  #full = false;
+  #offline = false;
+
+  constructor(record: WorkerRecord, clock: Clock, silentAfterMs: number) {
+    this.record = record;
+    this.#clock = clock;
+    this.#silentAt = clock.steady() + silentAfterMs;
+  }
+
+  /** Any request of the worker is a sign of life. */
+  seen(): void {
+    this.#silentAt = this.#clock.steady() + silenceMs(this.record);
+  }
+
+  /** A dropped connection is evidence, not proof. @returns ms until it counts as silent. */
+  dropped(): number {
+    this.#silentAt = Math.min(this.#silentAt, this.#clock.steady() + this.record.heartbeatMs);
+    return Math.max(0, this.silentInMs());
+  }
+
+  silentInMs(): number {
+    return this.#silentAt - this.#clock.steady();
+  }
+
+  get accepts(): boolean {
+    return this.record.status === 'READY' && !this.#full && !this.#offline;
+  }
+
+  /** Takes a heartbeat's news. @returns whether the record changed. */
+  update({ status, currentTasks, skills, hotSkills }: Heartbeat): boolean {
+    if (status !== undefined) {
+      this.#full = status === 'full';
+      this.#offline = status === 'offline';
+      this.saysWhatItHolds = currentTasks !== undefined;
+    }
+    const { offer } = this.record;
+    const draining = status === 'draining' && this.record.status === 'READY';
+    const newSkills = skills !== undefined && skills.length > 0 && differ(skills, offer.skills);
+    const newHot = hotSkills !== undefined && differ(hotSkills, offer.hotSkills);
+    if (!draining && !newSkills && !newHot) return false;
+    this.record = {
+      ...this.record,
+      status: draining ? 'DRAINING' : this.record.status,
+      offer: {
+        ...offer,
+        skills: newSkills ? skills : offer.skills,
+        hotSkills: newHot ? hotSkills : offer.hotSkills,
+      },
+    };
+    return true;
+  }
+
+  /** Which of the attempts a heartbeat shows to have begun, and which to be lost. */
+  judge(
+    held: readonly HeldTask[],
+    current: ReadonlySet<string>,
+    prefetched: ReadonlySet<string>,
+  ): { readonly begun: HeldTask[]; readonly lost: HeldTask[] } {
+    const now = this.#clock.steady();
+    const begun: HeldTask[] = [];
+    const lost: HeldTask[] = [];
+    for (const entry of held) {
+      const attempt = entry.task.attempt?.id ?? '';
+      if (current.has(attempt) || prefetched.has(attempt)) {
+        entry.misses = 0;
+        if (current.has(attempt) && !entry.started) {
+          entry.started = true;
+          begun.push(entry);
+        }
+        continue;
+      }
+      if (entry.misses === 0) entry.missingSince = now;
+      entry.misses += 1;
+      if (this.#isLost(entry, now)) lost.push(entry);
+    }
+    return { begun, lost };
+  }
+
+  #isLost({ misses, since, missingSince }: HeldTask, now: number): boolean {
+    if (misses < missesToLose || now - since < silenceMs(this.record)) return false;
+    return this.record.bootId !== null || now - missingSince >= resultRetriesMs;
+  }
+
+  /** Its record with the status that its load gives it (S-38). */
+  shown(load: number): WorkerRecord {
+    const busy =
+      this.record.status === 'READY' && this.record.slots !== null && load >= this.record.slots;
+    return busy ? { ...this.record, status: 'BUSY' } : this.record;
+  }
+}
+
+function differ(a: readonly string[], b: readonly string[]): boolean {
+  return a.length !== b.length || a.some((item, index) => item !== b[index]);
+}

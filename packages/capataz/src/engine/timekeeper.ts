@@ -1,0 +1,153 @@
+import type { CancelTimer, Clock } from '../std/clock.ts';
+import type { Log } from '../std/log.ts';
+import type { Due, Store } from '../store/contract.ts';
+import type { Committed } from './committer.ts';
+import type { Address, Applied, Decider } from './decider.ts';
+
+export interface TimekeeperParts {
+  readonly store: Store;
+  readonly decider: Decider;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onLease: (jobId: string, token: string) => Promise<void>;
+  readonly onSilence: (worker: string) => Promise<void>;
+}
+
+const pageSize = 500;
+/** Looks again after this long even if nothing announced itself: another instance may have set it. */
+const longestSleepMs = 30_000;
+/** After a failure, and for what is due but can't be dealt with here. */
+const retryMs = 1_000;
+
+/**
+ * Turns due deadlines into signals. Sleeps until the next one; a commit that sets an earlier one
+ * wakes it. Deadlines live in the store, so a restart or another instance misses none.
+ */
+export class Timekeeper {
+  readonly #parts: TimekeeperParts;
+  #cancelAlarm: CancelTimer = () => undefined;
+  #alarmAt = Number.POSITIVE_INFINITY;
+  #running: Promise<void> | null = null;
+  #stopped = true;
+
+  constructor(parts: TimekeeperParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.wakeIn(0);
+  }
+
+  /** Resolves when the pass that is under way has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancelAlarm();
+    await this.#running;
+  }
+
+  /** Makes sure that it looks within this many ms. */
+  wakeIn(ms: number): void {
+    if (this.#stopped) return;
+    const at = this.#parts.clock.steady() + ms;
+    if (at >= this.#alarmAt) return;
+    this.#cancelAlarm();
+    this.#alarmAt = at;
+    this.#cancelAlarm = this.#parts.clock.after(ms, () => this.#ring());
+  }
+
+  onCommitted({ done, assigned }: Committed): void {
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const { request } of done) {
+      const { timers, leaseForMs, tasks } = request.change;
+      if (timers !== 'keep')
+        for (const { afterMs } of timers) earliest = Math.min(earliest, afterMs);
+      if (leaseForMs !== 'keep') earliest = Math.min(earliest, leaseForMs);
+      for (const task of tasks) {
+        if (!('timers' in task)) continue;
+        for (const { afterMs } of task.timers) earliest = Math.min(earliest, afterMs);
+      }
+    }
+    for (const { spec } of assigned) earliest = Math.min(earliest, spec.executionLimitMs);
+    if (earliest < longestSleepMs) this.wakeIn(earliest);
+  }
+
+  #ring(): void {
+    this.#alarmAt = Number.POSITIVE_INFINITY;
+    // A pass that is under way asks for the next alarm itself when it ends.
+    if (this.#running !== null || this.#stopped) return;
+    this.#running = this.#pass()
+      .catch((error: unknown) => {
+        this.#parts.log.error('deadlines could not be read; trying again', {
+          error: String(error),
+        });
+        return retryMs;
+      })
+      .then((nextMs) => {
+        this.#running = null;
+        this.wakeIn(nextMs);
+      });
+  }
+
+  /** @returns ms until the next look. */
+  async #pass(): Promise<number> {
+    const { due, nextInMs } = await this.#parts.store.due(pageSize);
+    const solved = await this.#deal(due);
+    if (solved < due.length) return retryMs;
+    if (due.length > 0) return 0;
+    return Math.min(nextInMs ?? longestSleepMs, longestSleepMs);
+  }
+
+  /** @returns how many of them are dealt with. */
+  async #deal(due: readonly Due[]): Promise<number> {
+    const timers = due.filter((item) => item.type === 'timer');
+    let solved = await this.#dealWithTimers(timers.map(timerAddress));
+    for (const item of due) {
+      if (item.type === 'timer') continue;
+      try {
+        if (item.type === 'lease') await this.#parts.onLease(item.jobId, item.token);
+        else await this.#parts.onSilence(item.worker);
+        solved += 1;
+      } catch (error) {
+        this.#parts.log.error('a deadline could not be dealt with', {
+          kind: item.type,
+          error: String(error),
+        });
+      }
+    }
+    return solved;
+  }
+
+  /** All in one commit; one by one where that fails, so that one bad job holds up no other. */
+  async #dealWithTimers(addresses: readonly Address[]): Promise<number> {
+    if (addresses.length === 0) return 0;
+    try {
+      return countSolved(await this.#parts.decider.all(addresses));
+    } catch (error) {
+      this.#parts.log.error('deadlines failed together; taking them one by one', {
+        error: String(error),
+      });
+    }
+    let solved = 0;
+    for (const address of addresses) {
+      try {
+        solved += countSolved([await this.#parts.decider.one(address)]);
+      } catch (error) {
+        this.#parts.log.error('deadline failed', { job: address.jobId, error: String(error) });
+      }
+    }
+    return solved;
+  }
+}
+
+function countSolved(applied: readonly Applied[]): number {
+  return applied.filter(({ type }) => type !== 'not_held').length;
+}
+
+function timerAddress({ jobId, taskId, name }: Extract<Due, { type: 'timer' }>): Address {
+  return {
+    jobId,
+    ...(taskId === null ? {} : { about: { taskId } }),
+    signal: (task) => ({ type: 'deadline', name, task }),
+  };
+}
