@@ -1,7 +1,7 @@
 import type { HistoryEntry } from './history.ts';
 import type { Job, TaskSpec } from './job.ts';
 import type { RefusalReason, Timer } from './signal.ts';
-import type { TaskEnd } from './status.ts';
+import type { TaskEnd, TaskStatus } from './status.ts';
 
 /** What `decide` answers: the whole effect of a signal as plain data, or a named refusal. */
 export type Decision =
@@ -26,7 +26,10 @@ export interface Change {
   readonly reservations: readonly Reservation[];
 }
 
-/** Each names the attempt it was decided on; another current attempt makes the change stale. */
+/**
+ * Each names the attempt and the status it was decided on; where the task has another of either by
+ * now, the change is stale.
+ */
 export type TaskChange =
   | {
       readonly type: 'start';
@@ -42,6 +45,7 @@ export type TaskChange =
       readonly type: 'requeue';
       readonly taskId: string;
       readonly attempt: string | null;
+      readonly from: TaskStatus;
       readonly failures: number;
       readonly lostRuns: number;
       readonly timers: readonly Timer[];
@@ -50,6 +54,7 @@ export type TaskChange =
       readonly type: 'end';
       readonly taskId: string;
       readonly attempt: string | null;
+      readonly from: TaskStatus;
       readonly status: TaskEnd;
     }
   | { readonly type: 'cancel_all' };

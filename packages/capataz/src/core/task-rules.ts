@@ -155,6 +155,7 @@ function requeue(step: Step, task: Task, counts: Counts, reason: string, delayMs
     type: 'requeue',
     taskId: task.id,
     attempt: task.attempt?.id ?? null,
+    from: task.status,
     ...counts,
     timers: queueTimers(task.spec, delayMs, false),
   });
@@ -211,7 +212,15 @@ function makeReady(step: Step, task: Task): void {
   const { failures, lostRuns } = task;
   const timers = queueTimers(task.spec, 0, false);
   step.note({ type: 'task_ready', task: task.id });
-  step.task({ type: 'requeue', taskId: task.id, attempt: null, failures, lostRuns, timers });
+  step.task({
+    type: 'requeue',
+    taskId: task.id,
+    attempt: null,
+    from: task.status,
+    failures,
+    lostRuns,
+    timers,
+  });
 }
 
 /** A spent deadline is not retried: it takes `on.timeout`, else `failed` (S-21). */
@@ -254,7 +263,13 @@ function endTask(
     taskTo: end,
     ...fields,
   });
-  step.task({ type: 'end', taskId: task.id, attempt: task.attempt?.id ?? null, status: end });
+  step.task({
+    type: 'end',
+    taskId: task.id,
+    attempt: task.attempt?.id ?? null,
+    from: task.status,
+    status: end,
+  });
 }
 
 function about(task: Task): Pick<HistoryEntry, 'task' | 'attempt' | 'worker'> {

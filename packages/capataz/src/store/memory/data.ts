@@ -1,0 +1,81 @@
+import type { HistoryEntry, StoredEntry } from '../../core/history.ts';
+import type { Job, Task } from '../../core/job.ts';
+import { canonicalJson } from '../../std/json.ts';
+import type { IdempotencyKey, JobEvent, StoredWorker } from '../contract.ts';
+import { type Deadlines, sealedEntry } from '../rules.ts';
+
+/**
+ * What a memory store remembers. It outlives the store that writes it: several can be opened on it,
+ * one after another, as processes are on a database.
+ */
+export class MemoryData {
+  /** Open and quarantined jobs, in the order of arrival. */
+  readonly open = new Map<string, OpenJob>();
+  readonly ended = new Map<string, Job>();
+  readonly books = new Map<string, StoredEntry[]>();
+  /** One row for each commit of a job; its position is its index plus one. */
+  readonly feed: JobEvent[][] = [];
+  readonly workers = new Map<string, StoredWorker>();
+  readonly offers = new Map<string, { graph: string; at: number }>();
+  readonly keys = new Map<string, IdempotencyKey & { jobId: string; expiresAt: number }>();
+  reservations: HeldReservation[] = [];
+  arrivals = 0;
+  handOuts = 0;
+  lostEntries = 0;
+  /** The latest instant that was ever handed out. */
+  latest = 0;
+}
+
+export interface OpenJob {
+  job: Job;
+  deadlines: Deadlines;
+  leaseEndsAt: number | null;
+  tasks: Map<string, TaskRecord>;
+}
+
+export interface TaskRecord {
+  readonly task: Task;
+  readonly classKey: string;
+  readonly deadlines: Deadlines;
+  /** Kept for life, so that a retry stands where the task first arrived (S-29). */
+  readonly arrival: number;
+  /** Counts hand-outs of all tasks. */
+  readonly handOut: number;
+}
+
+export interface HeldReservation {
+  readonly jobId: string;
+  readonly key: string;
+  readonly amount: number;
+  readonly expiresAt: number | null;
+}
+
+/**
+ * Records cross the boundary as copies in canonical form, in both directions: nobody can change
+ * what is stored by changing what was handed in or out, and every store gives the same text.
+ */
+export function copyOf<T>(value: T): T {
+  return JSON.parse(canonicalJson(value)) as T;
+}
+
+/** Writes entries into the book of a job, as one row of the feed. */
+export function write(
+  data: MemoryData,
+  job: { readonly id: string; readonly client: string },
+  entries: readonly HistoryEntry[],
+  at: number,
+): void {
+  if (entries.length === 0) return;
+  const book = data.books.get(job.id) ?? [];
+  data.books.set(job.id, book);
+  const position = data.feed.length + 1;
+  const row: JobEvent[] = [];
+  for (const unsealed of entries) {
+    const { text, lost } = sealedEntry(unsealed);
+    if (lost) data.lostEntries += 1;
+    const entry: StoredEntry = { ...(JSON.parse(text) as HistoryEntry), seq: book.length + 1, at };
+    book.push(entry);
+    row.push({ position, jobId: job.id, client: job.client, entry });
+  }
+  data.feed.push(row);
+}

@@ -1,0 +1,145 @@
+import type { Job, Task } from '../../core/job.ts';
+import { type TaskClass, taskClass } from '../../core/requirements.ts';
+import type { JobStatus } from '../../core/status.ts';
+import type { BlueprintId, Counts, Due, DuePage, EventPage, JobCauses, JobEvent, JobQuery } from '../contract.ts';
+import { deadlineList, isQueued, isRunnable } from '../rules.ts';
+import { copyOf, type MemoryData, type OpenJob, type TaskRecord } from './data.ts';
+
+export function jobsMatching(data: MemoryData, query: JobQuery): Job[] {
+  const all = [...data.ended.values(), ...[...data.open.values()].map(({ job }) => job)];
+  const matching = all.filter(
+    (job) =>
+      (query.client === undefined || job.client === query.client) &&
+      (query.status === undefined || query.status.includes(job.status)) &&
+      (query.blueprint === undefined || job.blueprint === query.blueprint) &&
+      (query.state === undefined || job.state === query.state) &&
+      (query.before === undefined || job.id < query.before),
+  );
+  return matching.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, query.limit).map(copyOf);
+}
+
+/** The tasks of these jobs by arrival, or of all. */
+export function taskRecords(data: MemoryData, jobIds?: readonly string[]): TaskRecord[] {
+  const owners = [...data.open.values()].filter(({ job }) => jobIds === undefined || jobIds.includes(job.id));
+  return owners.flatMap(({ tasks }) => [...tasks.values()]).sort((a, b) => a.arrival - b.arrival);
+}
+
+export function eventsAfter(data: MemoryData, after: number, limit: number): EventPage {
+  const events: JobEvent[] = [];
+  let position = after;
+  while (position < data.feed.length && events.length < limit) {
+    events.push(...(data.feed[position] ?? []));
+    position += 1;
+  }
+  return { events: copyOf(events), position };
+}
+
+export function duePage(data: MemoryData, now: number, limit: number): DuePage {
+  const all = [...timersDue(data), ...leasesDue(data), ...silencesDue(data)];
+  all.sort((a, b) => a.at - b.at);
+  const due = all.filter(({ at }) => at <= now).slice(0, limit);
+  const next = all[due.length];
+  return { due, nextInMs: next === undefined ? null : Math.max(0, next.at - now) };
+}
+
+function timersDue(data: MemoryData): Due[] {
+  return [...data.open.values()].flatMap((owner) =>
+    timersOf(owner).map((timer) => ({ type: 'timer' as const, jobId: owner.job.id, ...timer })),
+  );
+}
+
+function leasesDue(data: MemoryData): Due[] {
+  return [...data.open.values()].flatMap(({ job, leaseEndsAt }) =>
+    job.lease === null || leaseEndsAt === null
+      ? []
+      : [{ type: 'lease' as const, jobId: job.id, token: job.lease.token, at: leaseEndsAt }],
+  );
+}
+
+function silencesDue(data: MemoryData): Due[] {
+  return [...data.workers.values()].map(({ worker, silentAt }) => ({
+    type: 'silence',
+    worker: worker.id,
+    at: silentAt,
+  }));
+}
+
+function timersOf(owner: OpenJob): JobCauses['timers'] {
+  const own = deadlineList(owner.deadlines).map((deadline) => ({ taskId: null, ...deadline }));
+  const ofTasks = [...owner.tasks.values()].flatMap(({ task, deadlines }) =>
+    deadlineList(deadlines).map((deadline) => ({ taskId: task.id, ...deadline })),
+  );
+  return [...own, ...ofTasks];
+}
+
+export function runnableJobs(data: MemoryData, offered: readonly BlueprintId[], limit: number): string[] {
+  const runnable = [...data.open.values()].filter(({ job }) => isRunnable(job) && isAmong(job, offered));
+  return runnable.slice(0, limit).map(({ job }) => job.id);
+}
+
+function isAmong(job: Job, ids: readonly BlueprintId[]): boolean {
+  return ids.some(({ name, version }) => name === job.blueprint && version === job.blueprintVersion);
+}
+
+export function orphanedJobs(data: MemoryData, offered: readonly BlueprintId[], since: number, limit: number): string[] {
+  const orphans = [...data.open.values()].filter(({ job }) => {
+    const offer = data.offers.get(offerKey(job.blueprint, job.blueprintVersion));
+    const isOffered = isAmong(job, offered) || (offer !== undefined && offer.at >= since);
+    return job.status !== 'quarantined' && !isOffered;
+  });
+  return orphans.slice(0, limit).map(({ job }) => job.id);
+}
+
+export function offerKey(name: string, version: number): string {
+  return JSON.stringify([name, version]);
+}
+
+export function classesQueued(data: MemoryData): TaskClass[] {
+  const classes = new Map<string, TaskClass>();
+  for (const owner of data.open.values()) {
+    for (const record of owner.tasks.values()) {
+      if (isInQueue(owner, record)) classes.set(record.classKey, taskClass(record.task.spec));
+    }
+  }
+  return copyOf([...classes.values()]);
+}
+
+function isInQueue(owner: OpenJob, { task, deadlines }: TaskRecord): boolean {
+  return isQueued(task.status, deadlines, owner.job.held);
+}
+
+export function tasksHeldBy(data: MemoryData, worker: string): Task[] {
+  const held = taskRecords(data).filter(({ task }) => task.attempt?.worker === worker);
+  return held.sort((a, b) => a.handOut - b.handOut).map(({ task }) => copyOf(task));
+}
+
+export function countAll(data: MemoryData): Counts {
+  const jobs: Partial<Record<JobStatus, number>> = {};
+  const tasks: Partial<Record<Task['status'], number>> = {};
+  let queued = 0;
+  for (const { status } of data.ended.values()) jobs[status] = (jobs[status] ?? 0) + 1;
+  for (const owner of data.open.values()) {
+    const { status } = owner.job;
+    jobs[status] = (jobs[status] ?? 0) + 1;
+    for (const record of owner.tasks.values()) {
+      tasks[record.task.status] = (tasks[record.task.status] ?? 0) + 1;
+      if (isInQueue(owner, record)) queued += 1;
+    }
+  }
+  return { jobs, tasks, queued, lostEntries: data.lostEntries };
+}
+
+export function causesOf(data: MemoryData, owner: OpenJob): JobCauses {
+  const records = [...owner.tasks.values()].sort((a, b) => a.arrival - b.arrival);
+  const idsWhere = (holds: (record: TaskRecord) => boolean): string[] =>
+    records.filter(holds).map(({ task }) => task.id);
+  return {
+    job: copyOf(owner.job),
+    tasks: records.map(({ task }) => copyOf(task)),
+    runnable: isRunnable(owner.job),
+    leaseEndsAt: owner.leaseEndsAt,
+    timers: timersOf(owner),
+    queued: idsWhere((record) => isInQueue(owner, record)),
+    watched: idsWhere(({ task }) => task.attempt !== null && data.workers.has(task.attempt.worker)),
+  };
+}

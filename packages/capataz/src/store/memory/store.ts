@@ -1,0 +1,185 @@
+import type { StoredEntry } from '../../core/history.ts';
+import type { Job, Task } from '../../core/job.ts';
+import type { TaskClass } from '../../core/requirements.ts';
+import type { WorkerRecord } from '../../core/worker.ts';
+import { CapatazError } from '../../protocol/errors.ts';
+import type { Clock } from '../../std/clock.ts';
+import type { BlueprintId, BlueprintOffer, Capabilities, CausesQuery, Counts, DuePage, EventPage, JobCauses, JobQuery, LeaseRenewal, Store, StoredWorker, WorkerTouch, Work, WorkOutcome } from '../contract.ts';
+import { StoreTime } from '../store-time.ts';
+import { applyChange } from './changes.ts';
+import { applyClaim, applyStart } from './claims.ts';
+import { copyOf, MemoryData, write } from './data.ts';
+import { causesOf, classesQueued, countAll, duePage, eventsAfter, jobsMatching, offerKey, orphanedJobs, runnableJobs, taskRecords, tasksHeldBy } from './reads.ts';
+
+export interface MemoryStoreOptions {
+  readonly clock: Clock;
+}
+
+/** A store of its own, gone with the process. */
+export function createMemoryStore(options: MemoryStoreOptions): Store {
+  return openMemoryStore(new MemoryData(), options);
+}
+
+/** A store on data that outlives it: what one engine left there, the next one finds. */
+export function openMemoryStore(data: MemoryData, { clock }: MemoryStoreOptions): Store {
+  return new MemoryStore(data, clock);
+}
+
+/** The reference. It scans where a database has an index: it is for tests, not for a crowd. */
+class MemoryStore implements Store {
+  readonly capabilities: Capabilities = { name: 'memory', durable: false, shared: false };
+  readonly #data: MemoryData;
+  readonly #time: StoreTime;
+  #isClosed = false;
+
+  constructor(data: MemoryData, clock: Clock) {
+    this.#data = data;
+    this.#time = new StoreTime(clock, data.latest);
+  }
+
+  /** Every verb begins here. @throws CapatazError STORE_UNAVAILABLE once the store is closed. */
+  #begin(): number {
+    if (this.#isClosed) throw new CapatazError('STORE_UNAVAILABLE', 'The store is closed.');
+    this.#data.latest = Math.max(this.#data.latest, this.#time.now());
+    return this.#data.latest;
+  }
+
+  async now(): Promise<number> {
+    return this.#begin();
+  }
+
+  async commit({ changes = [], starts = [], notes = [], claims = [] }: Work): Promise<WorkOutcome> {
+    const at = this.#begin();
+    const data = this.#data;
+    const changeOutcomes = changes.map((request) => applyChange(data, request, at));
+    for (const start of starts) applyStart(data, start, at);
+    for (const { jobId, entries } of notes) {
+      const job = data.open.get(jobId)?.job ?? data.ended.get(jobId);
+      if (job !== undefined) write(data, job, entries, at);
+    }
+    const claimOutcomes = claims.map((claim) => applyClaim(data, claim, at));
+    return { at, changes: changeOutcomes, claims: claimOutcomes };
+  }
+
+  async job(id: string): Promise<Job | null> {
+    this.#begin();
+    const job = this.#data.open.get(id)?.job ?? this.#data.ended.get(id);
+    return job === undefined ? null : copyOf(job);
+  }
+
+  async tasks(jobIds: readonly string[]): Promise<Task[]> {
+    this.#begin();
+    return taskRecords(this.#data, jobIds).map(({ task }) => copyOf(task));
+  }
+
+  async jobs(query: JobQuery): Promise<Job[]> {
+    this.#begin();
+    return jobsMatching(this.#data, query);
+  }
+
+  async history(jobId: string, after: number, limit: number): Promise<StoredEntry[]> {
+    this.#begin();
+    const from = Math.max(0, after);
+    return copyOf(this.#data.books.get(jobId)?.slice(from, from + limit) ?? []);
+  }
+
+  async events(after: number, limit: number): Promise<EventPage> {
+    this.#begin();
+    return eventsAfter(this.#data, after, limit);
+  }
+
+  async due(limit: number): Promise<DuePage> {
+    return duePage(this.#data, this.#begin(), limit);
+  }
+
+  async runnable(offered: readonly BlueprintId[], limit: number): Promise<string[]> {
+    this.#begin();
+    return runnableJobs(this.#data, offered, limit);
+  }
+
+  async renewLeases(leases: readonly LeaseRenewal[]): Promise<string[]> {
+    const at = this.#begin();
+    const lost: string[] = [];
+    for (const { jobId, token, forMs } of leases) {
+      const owner = this.#data.open.get(jobId);
+      if (owner?.job.lease?.token === token) owner.leaseEndsAt = at + forMs;
+      else lost.push(token);
+    }
+    return lost;
+  }
+
+  async queuedClasses(): Promise<TaskClass[]> {
+    this.#begin();
+    return classesQueued(this.#data);
+  }
+
+  async heldBy(worker: string): Promise<Task[]> {
+    this.#begin();
+    return tasksHeldBy(this.#data, worker);
+  }
+
+  async saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void> {
+    const at = this.#begin();
+    this.#data.workers.set(worker.id, { worker: copyOf(worker), lastSeenAt: at, silentAt: at + silentAfterMs });
+  }
+
+  async touchWorkers(touches: readonly WorkerTouch[]): Promise<void> {
+    const at = this.#begin();
+    for (const { id, silentAfterMs, worker, unseen = false } of touches) {
+      const known = this.#data.workers.get(id);
+      if (known === undefined) continue;
+      this.#data.workers.set(id, {
+        worker: worker === undefined ? known.worker : copyOf(worker),
+        lastSeenAt: unseen ? known.lastSeenAt : at,
+        silentAt: at + silentAfterMs,
+      });
+    }
+  }
+
+  async workers(): Promise<StoredWorker[]> {
+    this.#begin();
+    return copyOf([...this.#data.workers.values()].sort((a, b) => (a.worker.id < b.worker.id ? -1 : 1)));
+  }
+
+  async removeWorker(id: string): Promise<void> {
+    this.#begin();
+    this.#data.workers.delete(id);
+  }
+
+  async offerBlueprint({ name, version, graph }: BlueprintOffer): Promise<string> {
+    const at = this.#begin();
+    const first = this.#data.offers.get(offerKey(name, version))?.graph ?? graph;
+    this.#data.offers.set(offerKey(name, version), { graph: first, at });
+    return first;
+  }
+
+  async orphans(offered: readonly BlueprintId[], olderThanMs: number, limit: number): Promise<string[]> {
+    return orphanedJobs(this.#data, offered, this.#begin() - olderThanMs, limit);
+  }
+
+  async counts(): Promise<Counts> {
+    this.#begin();
+    return countAll(this.#data);
+  }
+
+  async causes(of: CausesQuery): Promise<JobCauses[]> {
+    this.#begin();
+    const hot = [...this.#data.open.values()].filter(({ job }) => ('id' in of ? job.id === of.id : job.id > of.after));
+    hot.sort((a, b) => (a.job.id < b.job.id ? -1 : 1));
+    return hot.slice(0, 'id' in of ? 1 : of.limit).map((owner) => causesOf(this.#data, owner));
+  }
+
+  async takeOver(graceMs: number): Promise<void> {
+    const at = this.#begin();
+    for (const owner of this.#data.open.values()) {
+      if (owner.leaseEndsAt !== null) owner.leaseEndsAt = Math.min(owner.leaseEndsAt, at);
+    }
+    for (const [id, known] of this.#data.workers) {
+      if (known.silentAt <= at) this.#data.workers.set(id, { ...known, silentAt: at + graceMs });
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+  }
+}

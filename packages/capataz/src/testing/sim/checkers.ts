@@ -1,0 +1,104 @@
+import type { StoredEntry } from '../../core/history.ts';
+import type { Job } from '../../core/job.ts';
+import { limbo } from '../../core/limbo.ts';
+import { isFinal, type TaskStatus, taskMayBecome } from '../../core/status.ts';
+import type { Store } from '../../store/contract.ts';
+
+/** Rules of what is stored, for use at any moment and after any run. Each returns what is wrong. */
+
+const endTypes: ReadonlySet<string> = new Set(['job_finished', 'job_failed', 'job_cancelled']);
+const lateTypes: ReadonlySet<string> = new Set(['report_refused', 'signal_refused']);
+
+/** Nothing lost and nothing stuck: every accepted job has ended or is parked. */
+export async function checkEnded(store: Store, accepted: Iterable<string>): Promise<string[]> {
+  const problems: string[] = [];
+  for (const id of accepted) {
+    const job = await store.job(id);
+    if (job === null) problems.push(`job ${id} was accepted and does not exist`);
+    else if (!isFinal(job.status) && job.status !== 'quarantined') {
+      problems.push(
+        `job ${id} (${job.blueprint}) is still ${job.status} in state "${job.state}", wait ${JSON.stringify(job.wait)}`,
+      );
+    }
+  }
+  return problems;
+}
+
+/** No limbo: every hot job has a living cause of progress. */
+export async function checkLimbo(store: Store): Promise<string[]> {
+  const problems: string[] = [];
+  for (let after = ''; ; ) {
+    const slice = await store.causes({ after, limit: 200 });
+    for (const causes of slice) {
+      const problem = limbo(causes);
+      if (problem !== null) problems.push(`job ${causes.job.id} in limbo: ${problem}`);
+    }
+    const last = slice.at(-1);
+    if (last === undefined || slice.length < 200) return problems;
+    after = last.job.id;
+  }
+}
+
+/** Everything was given back: no task is left when no job is open. */
+export async function checkIdle(store: Store): Promise<string[]> {
+  const { tasks, queued } = await store.counts();
+  const left = Object.entries(tasks).filter(([, count]) => count > 0);
+  const problems = left.map(
+    ([status, count]) => `${count} tasks are ${status} though no job is open`,
+  );
+  if (queued > 0) problems.push(`${queued} tasks are queued though no job is open`);
+  return problems;
+}
+
+/** The book of one job: gapless, in order, legal steps only, one end. */
+export function checkBook(job: Job, entries: readonly StoredEntry[]): string[] {
+  const problems: string[] = [];
+  const statuses = new Map<string, TaskStatus | null>();
+  let ended = 0;
+  let before = 0;
+  for (const [index, entry] of entries.entries()) {
+    if (entry.seq !== index + 1) problems.push(`entry ${index + 1} has sequence ${entry.seq}`);
+    if (entry.at < before) problems.push(`entry ${entry.seq} is older than the one before`);
+    before = entry.at;
+    if (ended > 0 && !lateTypes.has(entry.type)) problems.push(`${entry.type} after the end`);
+    if (endTypes.has(entry.type)) ended += 1;
+    problems.push(...checkTaskStep(entry, statuses));
+  }
+  if (isFinal(job.status) && ended !== 1)
+    problems.push(`the job is ${job.status}, its book has ${ended} ends`);
+  return problems.map((problem) => `job ${job.id}: ${problem}`);
+}
+
+function checkTaskStep(entry: StoredEntry, statuses: Map<string, TaskStatus | null>): string[] {
+  const { task, taskFrom, taskTo, type } = entry;
+  if (task === undefined || taskTo === undefined) return [];
+  const before = statuses.get(task) ?? null;
+  statuses.set(task, taskTo);
+  if (taskFrom === undefined) {
+    const fresh = before === null || before === 'FAILED' || before === 'CANCELLED';
+    return fresh ? [] : [`task ${task} started again while it was ${before}`];
+  }
+  const problems: string[] = [];
+  if (taskFrom !== before)
+    problems.push(`task ${task}: ${type} says it was ${taskFrom}, it was ${before}`);
+  const isRetry = type === 'task_requeued' && taskFrom === 'FAILED' && taskTo === 'PENDING';
+  if (!isRetry && !taskMayBecome(taskFrom, taskTo))
+    problems.push(`task ${task}: ${taskFrom} to ${taskTo} is not allowed`);
+  return problems;
+}
+
+/** No task was handed out before its planned delay, or its back-off, was over. */
+export function checkDelays(job: Job, entries: readonly StoredEntry[]): string[] {
+  const readyAt = new Map<string, number>();
+  const problems: string[] = [];
+  for (const { type, task, at, delayMs } of entries) {
+    if (task === undefined) continue;
+    if (type === 'task_dispatched' || type === 'task_requeued')
+      readyAt.set(task, at + (delayMs ?? 0));
+    const earliest = readyAt.get(task) ?? 0;
+    if (type === 'task_assigned' && at < earliest) {
+      problems.push(`job ${job.id}: task ${task} was handed out ${earliest - at} ms too early`);
+    }
+  }
+  return problems;
+}

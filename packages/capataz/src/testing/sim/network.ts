@@ -1,0 +1,173 @@
+import type { Engine } from '../../engine/engine.ts';
+import { CapatazError } from '../../protocol/errors.ts';
+import { parseHeartbeat } from '../../server/parse/heartbeat.ts';
+import { parseRegistration } from '../../server/parse/registration.ts';
+import { parseResults } from '../../server/parse/results.ts';
+import { parseWorkerEvent } from '../../server/parse/worker-event.ts';
+import { batchResultAnswer, taskBody } from '../../server/worker-views.ts';
+import { type Clock, delay } from '../../std/clock.ts';
+import type { JsonValue } from '../../std/json.ts';
+import { type Transport, TransportError } from '../../worker/transport.ts';
+import type { Dice } from './dice.ts';
+import { never, type SimProcess } from './process.ts';
+
+export interface NetworkFaults {
+  /** Share of requests that never arrive. */
+  readonly loseRequest: number;
+  /** Share of answers that never arrive, though the request was served. */
+  readonly loseAnswer: number;
+  /** Share of requests that arrive twice. */
+  readonly duplicate: number;
+  /** Share of losses that nobody notices: no reset, only silence. */
+  readonly blackHole: number;
+  /** Longest way, in ms, each direction. Different ways reorder messages. */
+  readonly latencyMs: number;
+}
+
+export const calmNetwork: NetworkFaults = {
+  loseRequest: 0,
+  loseAnswer: 0,
+  duplicate: 0,
+  blackHole: 0,
+  latencyMs: 2,
+};
+
+export interface NetworkParts {
+  /** The engine that listens at the moment, if one does. */
+  readonly engine: () => { readonly engine: Engine; readonly process: SimProcess } | null;
+  readonly worker: string;
+  readonly process: SimProcess;
+  readonly dice: Dice;
+  readonly faults: () => NetworkFaults;
+  /** Told when the server says that it took the report of an attempt. */
+  readonly onAccepted: (attempt: string) => void;
+}
+
+/** How a simulated worker reaches whatever engine is up: the real parsers and views, no sockets. */
+export function simTransport(parts: NetworkParts): Transport {
+  const send = <T>(signal: AbortSignal, serve: Serve<T>): Promise<T> =>
+    parts.process.answer(request(parts, signal, serve));
+  return {
+    register: (body, signal) =>
+      send(signal, async ({ engine }) => {
+        await engine.workers.register(parseRegistration(wire(body)));
+      }),
+    heartbeat: (body, signal) =>
+      send(signal, async ({ engine }) => {
+        const cancelled = await engine.workers.heartbeat(
+          parts.worker,
+          parseHeartbeat(wire(body)).beat,
+        );
+        return cancelled.length > 0
+          ? { status: 'ok' as const, cancel_task_ids: cancelled }
+          : { status: 'ok' as const };
+      }),
+    poll: ({ max, timeoutSeconds }, signal) =>
+      send(signal, async ({ engine, now, gone }) => {
+        const tasks = await engine.workers.poll(parts.worker, {
+          max,
+          timeoutMs: timeoutSeconds * 1_000,
+          signal: gone,
+        });
+        return tasks.map((task) => taskBody(task, now()));
+      }),
+    report: (body, signal) =>
+      send(signal, async ({ engine, now }) => {
+        const { results, want } = parseResults(wire(body), 10_000);
+        const reports = results.map(({ report }) => report);
+        const { answers, tasks } = await engine.workers.report(parts.worker, reports, want);
+        for (const [index, answer] of answers.entries()) {
+          const attempt = reports[index]?.attempt;
+          if (answer.type === 'accepted' && attempt !== undefined) parts.onAccepted(attempt);
+        }
+        return {
+          results: answers.map(batchResultAnswer),
+          tasks: tasks.map((task) => taskBody(task, now())),
+        };
+      }),
+    event: (body, signal) =>
+      send(signal, async ({ engine }) => {
+        const event = parseWorkerEvent(wire(body));
+        if (event.type === 'progress')
+          await engine.workers.progress(parts.worker, event.jobId, event.progress);
+      }),
+    close: () => undefined,
+  };
+}
+
+interface Served {
+  readonly engine: Engine;
+  readonly now: () => number;
+  /** Aborts when the connection that carries the request breaks. */
+  readonly gone: AbortSignal;
+}
+
+type Serve<T> = (served: Served) => Promise<T>;
+
+/** What crosses the wire is text: nothing is shared between the two sides. */
+function wire(body: object): JsonValue {
+  return JSON.parse(JSON.stringify(body)) as JsonValue;
+}
+
+async function request<T>(parts: NetworkParts, signal: AbortSignal, serve: Serve<T>): Promise<T> {
+  const { dice, faults, process } = parts;
+  const { loseRequest, loseAnswer, duplicate, blackHole, latencyMs } = faults();
+  const plan = {
+    there: dice.between(0, latencyMs),
+    back: dice.between(0, latencyMs),
+    lostThere: dice.chance(loseRequest),
+    lostBack: dice.chance(loseAnswer),
+    twice: dice.chance(duplicate),
+    silent: dice.chance(blackHole),
+  };
+  await delay(process.clock, plan.there, signal);
+  if (plan.lostThere) return lost(process.clock, signal, plan.silent);
+  const gone = new AbortController();
+  const breakConnection = (): void => gone.abort();
+  signal.addEventListener('abort', breakConnection, { once: true });
+  if (plan.twice) arrive(parts, gone.signal, serve).catch(() => undefined);
+  const answer = await Promise.race([arrive(parts, gone.signal, serve), aborted(signal)]);
+  await delay(process.clock, plan.back, signal);
+  if (plan.lostBack) return lost(process.clock, signal, plan.silent);
+  return answer;
+}
+
+async function arrive<T>({ engine }: NetworkParts, gone: AbortSignal, serve: Serve<T>): Promise<T> {
+  const target = engine();
+  if (target === null) throw new TransportError('connection refused');
+  const { process } = target;
+  if (!target.engine.ready)
+    throw new TransportError('not ready', { status: 503, code: 'NOT_READY' });
+  try {
+    return await Promise.race([
+      process.answer(serve({ engine: target.engine, now: () => process.clock.now(), gone })),
+      died(process),
+    ]);
+  } catch (error) {
+    if (error instanceof CapatazError) {
+      throw new TransportError(error.message, { status: error.status, code: error.code });
+    }
+    throw error;
+  }
+}
+
+/** A reset is noticed at once, a black hole only by whoever loses patience. */
+async function lost(clock: Clock, signal: AbortSignal, silent: boolean): Promise<never> {
+  if (silent) return aborted(signal);
+  await delay(clock, 1, signal);
+  throw new TransportError('connection reset');
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  if (signal.aborted) return Promise.reject(new TransportError('aborted'));
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new TransportError('aborted')), { once: true });
+  });
+}
+
+/** A process that dies closes its connections; the peers see it. */
+function died(process: SimProcess): Promise<never> {
+  return process.alive
+    ? process.death.then(() => Promise.reject(new TransportError('connection reset')))
+    : never;
+}

@@ -1,0 +1,73 @@
+import type { TaskChange } from '../../core/change.ts';
+import { isFinal } from '../../core/status.ts';
+import type { Work, WorkOutcome } from '../../store/contract.ts';
+import type { CommitWatch } from './faulty-store.ts';
+
+/**
+ * Looks at every commit as it is applied and keeps its own books, from which it knows at any moment
+ * what must be true. It shares no code with the stores.
+ */
+export class Watch implements CommitWatch {
+  readonly violations: string[] = [];
+  /** Attempts whose end has been committed. */
+  readonly ended = new Set<string>();
+  readonly #final = new Map<string, string>();
+  /** Task → its current attempt. */
+  readonly #current = new Map<string, string>();
+  readonly #tasksOf = new Map<string, Set<string>>();
+
+  onCommitted(work: Work, outcome: WorkOutcome): void {
+    for (const [index, { change }] of (work.changes ?? []).entries()) {
+      const result = outcome.changes[index];
+      if (result?.type !== 'done') continue;
+      const { job } = result;
+      const before = this.#final.get(job.id);
+      if (before !== undefined)
+        this.#violate(`job ${job.id} was ${before} and became ${job.status}`);
+      for (const task of change.tasks) this.#onTask(job.id, task);
+      if (!isFinal(job.status)) continue;
+      this.#final.set(job.id, job.status);
+      this.#endAll(job.id);
+    }
+    for (const { tasks } of outcome.claims) {
+      for (const task of tasks) this.#onAssigned(task.jobId, task.id, task.attempt?.id ?? '');
+    }
+  }
+
+  #onTask(jobId: string, task: TaskChange): void {
+    if (task.type === 'cancel_all') return this.#endAll(jobId);
+    if (task.type === 'start') return;
+    const current = this.#current.get(task.taskId) ?? null;
+    if (task.attempt !== current) {
+      this.#violate(
+        `task ${task.taskId}: ${task.type} of attempt ${task.attempt}, but ${current} is current`,
+      );
+    }
+    this.#end(task.taskId);
+  }
+
+  #onAssigned(jobId: string, taskId: string, attempt: string): void {
+    const current = this.#current.get(taskId);
+    if (current !== undefined)
+      this.#violate(`task ${taskId}: ${attempt} handed out while ${current} is current`);
+    if (this.#final.has(jobId))
+      this.#violate(`task ${taskId} handed out though job ${jobId} has ended`);
+    this.#current.set(taskId, attempt);
+    const tasks = this.#tasksOf.get(jobId) ?? new Set<string>();
+    this.#tasksOf.set(jobId, tasks.add(taskId));
+  }
+
+  #endAll(jobId: string): void {
+    for (const taskId of this.#tasksOf.get(jobId) ?? []) this.#end(taskId);
+  }
+
+  #end(taskId: string): void {
+    const current = this.#current.get(taskId);
+    if (current !== undefined) this.ended.add(current);
+    this.#current.delete(taskId);
+  }
+
+  #violate(problem: string): void {
+    this.violations.push(problem);
+  }
+}
