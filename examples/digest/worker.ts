@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { brotliCompress } from 'node:zlib';
 import { result, type WorkerTask } from 'capataz/worker';
@@ -32,10 +33,16 @@ export const skills = {
 };
 
 /** A file that can't be read is a finding for the report, not an error to be tried again. */
-async function read({ params, signal }: WorkerTask): Promise<{ bytes: Buffer } | { problem: string }> {
+async function read({
+  params,
+  signal,
+}: WorkerTask): Promise<{ bytes: Buffer } | { problem: string }> {
   await pause(Number(params.pace_ms), signal);
   try {
-    return { bytes: await readFile(String(params.file)) };
+    const file = String(params.file);
+    // A pipe or a device would be read for ever.
+    if (!(await stat(file)).isFile()) return { problem: 'not a regular file' };
+    return { bytes: await readFile(file) };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
   }
@@ -48,5 +55,5 @@ function isBinary(bytes: Buffer): boolean {
 
 /** Stretches the demo, so that there is time to kill something in the middle of it. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms > 0) await (await import('node:timers/promises')).setTimeout(ms, undefined, { signal });
+  if (ms > 0) await setTimeout(ms, undefined, { signal });
 }

@@ -19,4 +19,5 @@ export type { ClientInfo, HandlerJob, RunningJob } from './core/handler.ts';
 export type { Requirements } from './core/requirements.ts';
 export type { RetryOptions } from './core/retry.ts';
 export { CapatazError, type ErrorCode } from './protocol/errors.ts';
+export { type Duration, durationMs } from './std/duration.ts';
 export type { JsonObject, JsonValue } from './std/json.ts';

@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { StartOptions } from '../../client/index.ts';
+import { codeOf } from '../../config/toml.ts';
+import { parseDuration } from '../../std/duration.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../std/json.ts';
+import { clientCommand, withSession } from '../command.ts';
+import type { CliContext } from '../context.ts';
+import { UsageError } from '../exit.ts';
+import { watchJob } from '../watch.ts';
+
+interface Flags {
+  readonly input?: string;
+  readonly id?: string;
+  readonly priority?: string;
+  readonly key?: string;
+  readonly attributes?: string;
+  readonly delay?: string;
+  readonly watch?: boolean;
+}
+
+export function jobsStartCommand(context: CliContext): Command {
+  const command = clientCommand(
+    'start <blueprint>',
+    'Start a job and print its id. It is stored when the id is printed.',
+  )
+    .option('-i, --input <json>', "The job's input: JSON, @file, or - for standard input.")
+    .option('--id <uuid>', "The job's id. Default: a new one.")
+    .option('--priority <number>', '−1000 to 1000, higher first. Default 0.')
+    .option(
+      '--key <text>',
+      'Idempotency key: a second start with it is answered with the first job.',
+    )
+    .option('--attributes <json>', 'Searchable attributes, a JSON object.')
+    .option('--delay <duration>', 'Before the job begins, like 10s.')
+    .option('-w, --watch', 'Stay and tell what happens, until the job has ended.');
+  return command.action((blueprint: string, flags: Flags) =>
+    withSession(command, context, async (session) => {
+      const input = flags.input === undefined ? undefined : await inputOf(flags.input, context);
+      const { jobId } = await session.client.jobs.start(blueprint, input, startOptions(flags));
+      if (session.asJson) session.print.jsonLine({ job_id: jobId, status: 'accepted' });
+      else session.print.line(jobId);
+      if (flags.watch) await watchJob(session, jobId);
+    }),
+  );
+}
+
+function startOptions({ id, priority, key, attributes, delay }: Flags): StartOptions {
+  return {
+    ...(id === undefined ? {} : { jobId: id }),
+    ...(priority === undefined ? {} : { priority: wholeNumber('--priority', priority) }),
+    ...(key === undefined ? {} : { idempotencyKey: key }),
+    ...(attributes === undefined ? {} : { attributes: objectOf('--attributes', attributes) }),
+    ...(delay === undefined ? {} : { startDelay: durationOf('--delay', delay) }),
+  };
+}
+
+async function inputOf(text: string, { directory, readStdin }: CliContext): Promise<JsonValue> {
+  if (text === '-') return jsonOf('standard input', await readStdin());
+  if (!text.startsWith('@')) return jsonOf('--input', text);
+  const path = resolve(directory, text.slice(1));
+  let content: string;
+  try {
+    content = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`--input: ${path} cannot be read (${codeOf(error)})`);
+  }
+  return jsonOf(path, content);
+}
+
+function objectOf(flag: string, text: string): JsonObject {
+  const value = jsonOf(flag, text);
+  if (isJsonObject(value)) return value;
+  throw new UsageError(`${flag} must be a JSON object`);
+}
+
+function jsonOf(what: string, text: string): JsonValue {
+  const parsed = parseJson(text);
+  if (parsed.ok) return parsed.value;
+  const reason = parsed.problem === 'syntax' ? 'is not JSON' : 'is nested too deep';
+  throw new UsageError(`${what} ${reason}`);
+}
+
+function durationOf(flag: string, text: string): string {
+  if (parseDuration(text) !== undefined) return text;
+  throw new UsageError(`${flag} must be a duration like 10s, 5m or 1h30m, not "${text}"`);
+}
+
+/** The range is the server's to check. */
+function wholeNumber(flag: string, text: string): number {
+  if (/^-?\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(`${flag} must be a whole number, not "${text}"`);
+}

@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import type { WhyView } from '../../client/index.ts';
+import { clientCommand, withSession } from '../command.ts';
+import type { CliContext } from '../context.ts';
+import type { Printer } from '../output.ts';
+
+export function whyCommand(context: CliContext): Command {
+  const command = clientCommand(
+    'why <job>',
+    'Say why a job is where it is, what it waits for, and why no worker takes its task.',
+  );
+  return command.action((id: string) =>
+    withSession(command, context, async ({ client, print, asJson }) => {
+      const why = await client.jobs.why(id);
+      if (asJson) print.json(why);
+      else tell(why, print);
+    }),
+  );
+}
+
+function tell({ summary, deadlines, task }: WhyView, print: Printer): void {
+  print.line(summary);
+  for (const { name, at } of deadlines)
+    print.line(`deadline ${name}: ${print.time(at)} ${print.zone}`);
+  if (task === null) return;
+  const holder = task.worker === null ? '' : `, held by ${task.worker}`;
+  print.line(`task ${task.id} (${task.skill}) is ${task.status}${holder}`);
+  for (const { id, verdict } of task.workers) print.line(`  worker ${id}: ${verdict}`);
+}

@@ -1,0 +1,159 @@
+import { hostname } from 'node:os';
+import { readClients, readWorkers } from '../config/access-files.ts';
+import { loadBlueprints } from '../config/blueprint-modules.ts';
+import type { Config } from '../config/settings.ts';
+import type { Blueprint } from '../core/blueprint.ts';
+import { createEngine, type Engine } from '../engine/engine.ts';
+import { CapatazError } from '../protocol/errors.ts';
+import {
+  type AccessEntries,
+  createAccess,
+  createHttpServer,
+  type HttpServer,
+} from '../server/index.ts';
+import type { Log } from '../std/log.ts';
+import { openSqliteStore, type SqliteStore } from '../store/sqlite/index.ts';
+import type { CliContext } from './context.ts';
+import { packageVersion } from './version.ts';
+
+/** A server of our own, with everything behind it. */
+export interface RunningServer {
+  readonly url: string;
+  readonly blueprints: readonly Blueprint[];
+  /** Neither clients nor workers need a token. */
+  readonly isOpen: boolean;
+  /** Takes nothing new, lets what runs end within the configured drain time, frees the store. */
+  stop(): Promise<void>;
+}
+
+export interface ServerParts {
+  readonly config: Config;
+  readonly context: Pick<CliContext, 'clock' | 'random'>;
+  readonly log: Log;
+  /** In development a changed graph under the same version is a warning, not an end. */
+  readonly allowChangedGraphs?: boolean;
+}
+
+/**
+ * Store, engine and HTTP from an effective configuration. It listens before it is ready, so that
+ * whoever asks in between is told so, and is ready when this resolves.
+ * @throws CapatazError CONFIG_INVALID, BLUEPRINT_INVALID, BLUEPRINT_CHANGED, STORE_IN_USE, …
+ */
+export async function startServer({
+  config,
+  context: { clock, random },
+  log,
+  allowChangedGraphs = false,
+}: ServerParts): Promise<RunningServer> {
+  const entries = accessEntries(config);
+  checkExposure(config, entries);
+  const access = createAccess(entries);
+  const blueprints = config.blueprints === null ? [] : await loadBlueprints(config.blueprints);
+  const store = await openSqliteStore({ folder: config.dataDir, clock });
+  const engine = createEngine({
+    store,
+    blueprints,
+    clock,
+    random,
+    log,
+    instance: config.instance ?? `${hostname()}-${process.pid}`,
+    client: clientReader(entries),
+    settings: {
+      maxTransitions: config.maxTransitions,
+      maxHandlers: config.maxHandlers,
+      leaseMs: config.handlerLease,
+      checkEveryMs: config.checkEvery,
+      orphanAfterMs: config.orphanAfter,
+    },
+  });
+  const limits = {
+    bodyBytes: config.maxBodyBytes,
+    pollMs: config.maxPoll,
+    streams: config.maxStreams,
+  };
+  const http = createHttpServer({ engine, access, clock, log, limits, version: packageVersion() });
+  const running = { store, engine, http, drainMs: config.drain };
+  try {
+    const url = await listen(http, config);
+    await engine.start({ allowChangedGraphs });
+    store.publishUrl(url);
+    const isOpen = entries.clients === null || isOpenToWorkers(entries);
+    return { url, blueprints, isOpen, stop: () => stop(running) };
+  } catch (error) {
+    await stop({ ...running, drainMs: 0 });
+    throw error;
+  }
+}
+
+function accessEntries({ clients, workers, commonWorkerToken }: Config): AccessEntries {
+  return {
+    clients: clients === null ? null : readClients(clients),
+    workers: workers === null ? null : readWorkers(workers),
+    commonWorkerToken,
+  };
+}
+
+function isOpenToWorkers({ workers, commonWorkerToken }: AccessEntries): boolean {
+  return workers === null && commonWorkerToken === null;
+}
+
+/** Open mode is for one machine (S-52). */
+function checkExposure({ host }: Config, entries: AccessEntries): void {
+  if (isLoopback(host)) return;
+  const open = [
+    ...(entries.clients === null ? ['clients (clients.toml)'] : []),
+    ...(isOpenToWorkers(entries) ? ['workers (workers.toml or common_worker_token)'] : []),
+  ];
+  if (open.length === 0) return;
+  throw new CapatazError(
+    'CONFIG_INVALID',
+    `host ${host} is not loopback, and anybody could come in: give tokens to ${open.join(' and to ')}, or listen on 127.0.0.1`,
+  );
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+function clientReader({ clients }: AccessEntries): (name: string) => {
+  name: string;
+  plan: string | null;
+  params: NonNullable<NonNullable<AccessEntries['clients']>[number]['params']>;
+} {
+  const byName = new Map(clients?.map((client) => [client.name, client]));
+  return (name) => {
+    const client = byName.get(name);
+    return { name, plan: client?.plan ?? null, params: client?.params ?? {} };
+  };
+}
+
+async function listen(http: HttpServer, { host, port }: Config): Promise<string> {
+  try {
+    return await http.listen({ host, port });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw error;
+    const reason = code === 'EADDRINUSE' ? 'is taken by another process' : `is refused (${code})`;
+    throw new CapatazError(
+      'CONFIG_INVALID',
+      `${host} port ${port} ${reason}; choose another with --port, 0 for a free one`,
+      { cause: String(code) },
+      error,
+    );
+  }
+}
+
+async function stop({
+  store,
+  engine,
+  http,
+  drainMs,
+}: {
+  store: SqliteStore;
+  engine: Engine;
+  http: HttpServer;
+  drainMs: number;
+}): Promise<void> {
+  await Promise.all([http.close({ drainMs }), engine.stop({ drainMs })]);
+  await store.close();
+}

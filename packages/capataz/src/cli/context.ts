@@ -1,0 +1,90 @@
+import { type Environment, processEnvironment } from '../config/environment.ts';
+import { type Clock, systemClock } from '../std/clock.ts';
+import { type Random, systemRandom } from '../std/random.ts';
+
+/** Where a command writes. */
+export interface Output {
+  write(text: string): void;
+  /** A terminal: colours and the log for people. */
+  readonly isTerminal: boolean;
+}
+
+/** The world of a command: everything that it reads or writes comes from here. */
+export interface CliContext {
+  readonly environment: Environment;
+  /** Where relative paths start. */
+  readonly directory: string;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly readStdin: () => Promise<string>;
+  readonly clock: Clock;
+  readonly random: Random;
+  /**
+   * Calls back when the process is asked to stop, once. Asked again it ends at once.
+   * @returns a function that takes the listener away.
+   */
+  readonly onStop: (listener: (signal: string) => void) => () => void;
+  /** Starts this very command anew in place of this process; false where the system can't. */
+  readonly restart: (extraArguments: readonly string[]) => boolean;
+  exitCode: number;
+}
+
+export function processContext(): CliContext {
+  return {
+    environment: processEnvironment(),
+    directory: process.cwd(),
+    stdout: outputOf(process.stdout),
+    stderr: outputOf(process.stderr),
+    readStdin: async () => {
+      const chunks: Buffer[] = [];
+      // Without an encoding, standard input comes as buffers.
+      for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+      return Buffer.concat(chunks).toString();
+    },
+    clock: systemClock,
+    random: systemRandom,
+    onStop,
+    restart,
+    exitCode: 0,
+  };
+}
+
+function outputOf(stream: NodeJS.WriteStream): Output {
+  return {
+    write: (text) => {
+      stream.write(text);
+    },
+    isTerminal: stream.isTTY === true,
+  };
+}
+
+/** How a shell shows a process that a signal ended. */
+const exitBySignal: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 };
+
+function onStop(listener: (signal: string) => void): () => void {
+  let isAsked = false;
+  const onSignal = (signal: string): void => {
+    if (isAsked) process.exit(exitBySignal[signal] ?? 1);
+    isAsked = true;
+    listener(signal);
+  };
+  const signals = Object.keys(exitBySignal);
+  for (const signal of signals) process.on(signal, onSignal);
+  return () => {
+    for (const signal of signals) process.off(signal, onSignal);
+  };
+}
+
+function restart(extraArguments: readonly string[]): boolean {
+  if (typeof process.execve !== 'function') return false;
+  const environment: Record<string, string> = {};
+  for (const [name, value] of Object.entries(processEnvironment())) {
+    if (value !== undefined) environment[name] = value;
+  }
+  process.execve(
+    process.execPath,
+    [process.execPath, ...process.execArgv, ...process.argv.slice(1), ...extraArguments],
+    environment,
+  );
+  return true;
+}

@@ -1,0 +1,126 @@
+import { styleText } from 'node:util';
+import type { HistoryView } from '../client/index.ts';
+import type { Output } from './context.ts';
+
+export type Style = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
+
+/** Writes what people read: columns, instants in their zone, colours on a terminal only. */
+export class Printer {
+  readonly #output: Output;
+  readonly #zone: string;
+  readonly #time: Intl.DateTimeFormat;
+  /** Id of an attempt → its number: the book tells both only where it is handed out. */
+  readonly #attempts = new Map<string, string>();
+
+  constructor(output: Output, zone: string) {
+    this.#output = output;
+    this.#zone = zone;
+    // The Swedish form is ISO's: 2026-01-31 23:59:59.
+    this.#time = new Intl.DateTimeFormat('sv-SE', {
+      timeZone: zone,
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    });
+  }
+
+  line(text = ''): void {
+    this.#output.write(`${text}\n`);
+  }
+
+  /** One document, for programs. */
+  json(value: unknown): void {
+    this.line(JSON.stringify(value, null, 2));
+  }
+
+  /** One line of a stream, for programs. */
+  jsonLine(value: unknown): void {
+    this.line(JSON.stringify(value));
+  }
+
+  style(style: Style, text: string): string {
+    return this.#output.isTerminal ? styleText(style, text, { validateStream: false }) : text;
+  }
+
+  /** @param iso an instant as the wire has it */
+  time(iso: string): string {
+    return this.#time.format(new Date(iso)).replace(',', '');
+  }
+
+  /** Says in which zone instants are shown, once where it matters. */
+  get zone(): string {
+    return this.#zone;
+  }
+
+  /** Columns under a header; the last one is not padded. */
+  table(header: readonly string[], rows: readonly (readonly string[])[]): void {
+    const widths = header.map((title, column) =>
+      Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
+    );
+    const lineOf = (cells: readonly string[]): string =>
+      cells
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd();
+    this.line(this.style('dim', lineOf(header)));
+    for (const row of rows) this.line(lineOf(row));
+  }
+
+  /** Names and values, one a line. */
+  fields(pairs: readonly (readonly [string, string | null])[]): void {
+    const shown = pairs.filter(([, value]) => value !== null);
+    const width = Math.max(...shown.map(([name]) => name.length));
+    for (const [name, value] of shown) {
+      this.line(`${this.style('dim', name.padEnd(width))}  ${value}`);
+    }
+  }
+
+  /** An entry of a job's book: time, what happened, state, worker, attempt, why. */
+  entry(entry: HistoryView): void {
+    const { type } = entry;
+    const parts = [
+      stateOf(entry),
+      labelled('worker', text(entry, 'worker')),
+      labelled('attempt', this.#attemptOf(entry)),
+      text(entry, 'reason'),
+      labelled('by', text(entry, 'actor')),
+    ].filter((part) => part !== null);
+    const name = this.style(entryStyle(type), type.padEnd(16));
+    this.line(`${this.style('dim', this.time(entry.at))}  ${name}  ${parts.join('  ')}`.trimEnd());
+  }
+
+  #attemptOf(entry: HistoryView): string | null {
+    const id = text(entry, 'attempt');
+    const number = typeof entry.number === 'number' ? String(entry.number) : null;
+    if (id !== null && number !== null) this.#attempts.set(id, number);
+    return number ?? (id === null ? null : (this.#attempts.get(id) ?? id));
+  }
+}
+
+export function statusStyle(status: string): Style {
+  if (status === 'finished') return 'green';
+  return status === 'failed' || status === 'quarantined' ? 'red' : 'yellow';
+}
+
+function entryStyle(type: string): Style {
+  if (type === 'job_finished' || type === 'task_finished') return 'green';
+  return /failed|quarantined|lost|refused|timed_out/.test(type) ? 'red' : 'bold';
+}
+
+function stateOf(entry: HistoryView): string | null {
+  const state = text(entry, 'to') ?? text(entry, 'state');
+  const from = text(entry, 'from');
+  return from === null ? state : `${from} → ${state ?? '?'}`;
+}
+
+function text(entry: HistoryView, field: string): string | null {
+  const value = entry[field];
+  return typeof value === 'string' ? value : null;
+}
+
+function labelled(label: string, value: string | null): string | null {
+  return value === null ? null : `${label} ${value}`;
+}

@@ -1,0 +1,10 @@
+import type { Config } from '../config/settings.ts';
+import { createLog } from '../server/log.ts';
+import type { Log } from '../std/log.ts';
+import type { CliContext } from './context.ts';
+
+/** The log of a process, on standard error: standard output belongs to what was asked for. */
+export function processLog({ logLevel, logFormat }: Config, { stderr, clock }: CliContext): Log {
+  const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && stderr.isTerminal);
+  return createLog({ level: logLevel, format: isPretty ? 'pretty' : 'json', to: stderr, clock });
+}

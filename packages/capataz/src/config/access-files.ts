@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { cleanJson, type JsonObject } from '../std/json.ts';
+import { nearest, Problems } from './problems.ts';
+import { codeOf, isTable, kindOf, readToml, type TomlTable } from './toml.ts';
+
+/** An entry of `clients.toml`. */
+export interface ClientEntry {
+  readonly name: string;
+  readonly token: string;
+  readonly plan?: string;
+  readonly params?: JsonObject;
+}
+
+/** An entry of `workers.toml`: one worker, or all whose id matches a glob. */
+export type WorkerEntry =
+  | { readonly id: string; readonly token: string }
+  | { readonly pattern: string; readonly token: string };
+
+/** Keys that the orchestrator seed's files have and that nothing obeys yet. */
+const unsupported: Readonly<Record<string, string>> = {
+  monthly_attempts: 'quotas are not enforced by this version; take it out',
+};
+
+const patternPrefix = 'pattern:';
+
+/**
+ * `[name]` with `token` (or `token_file`), `plan` and `params`.
+ * @throws CapatazError CONFIG_INVALID that lists every problem with file, entry and field.
+ */
+export function readClients(file: string): ClientEntry[] {
+  const problems = new Problems();
+  const clients: ClientEntry[] = [];
+  for (const entry of entriesOf(file, problems)) {
+    entry.checkKeys(['token', 'token_file', 'plan', 'params']);
+    if (!/^[A-Za-z0-9_.-]{1,100}$/.test(entry.name)) {
+      entry.problem(null, 'the name must be 1 to 100 letters, digits, "_", "-" or "."');
+    }
+    const plan = entry.optionalString('plan');
+    const params = entry.params();
+    clients.push({
+      name: entry.name,
+      token: entry.token(),
+      ...(plan === undefined ? {} : { plan }),
+      ...(params === undefined ? {} : { params }),
+    });
+  }
+  checkDistinct(file, clients, problems);
+  problems.throwIfAny();
+  return clients;
+}
+
+/**
+ * `[worker_id]` or `["pattern:gpu-*"]` with `token` (or `token_file`) and `description`.
+ * @throws CapatazError CONFIG_INVALID that lists every problem with file, entry and field.
+ */
+export function readWorkers(file: string): WorkerEntry[] {
+  const problems = new Problems();
+  const workers: WorkerEntry[] = [];
+  for (const entry of entriesOf(file, problems)) {
+    entry.checkKeys(['token', 'token_file', 'description']);
+    entry.optionalString('description');
+    const isPattern = entry.name.startsWith(patternPrefix);
+    const id = isPattern ? entry.name.slice(patternPrefix.length) : entry.name;
+    if (!(isPattern ? /^[a-zA-Z0-9_*?[\]!-]+$/ : /^[a-zA-Z0-9_-]+$/).test(id)) {
+      entry.problem(null, 'a worker id is made of letters, digits, "_" and "-"');
+    }
+    const token = entry.token();
+    workers.push(isPattern ? { pattern: id, token } : { id, token });
+  }
+  problems.throwIfAny();
+  return workers;
+}
+
+function entriesOf(file: string, problems: Problems): Entry[] {
+  const entries: Entry[] = [];
+  for (const [name, value] of Object.entries(readToml(file, problems) ?? {})) {
+    if (isTable(value)) entries.push(new Entry(file, name, value, problems));
+    else problems.add(`${file}: ${name}`, `must be a table ([${name}]), not ${kindOf(value)}`);
+  }
+  return entries;
+}
+
+function checkDistinct(file: string, clients: readonly ClientEntry[], problems: Problems): void {
+  const holders = new Map<string, string>();
+  for (const { name, token } of clients) {
+    const holder = holders.get(token);
+    if (token !== '' && holder !== undefined) {
+      problems.add(`${file}: [${name}] token`, `is the same as that of [${holder}]`);
+    }
+    holders.set(token, name);
+  }
+}
+
+/** One table of a file, with the place for its problems. */
+class Entry {
+  readonly name: string;
+  readonly #file: string;
+  readonly #table: TomlTable;
+  readonly #problems: Problems;
+
+  constructor(file: string, name: string, table: TomlTable, problems: Problems) {
+    this.name = name;
+    this.#file = file;
+    this.#table = table;
+    this.#problems = problems;
+  }
+
+  problem(field: string | null, message: string): void {
+    const place = `${this.#file}: [${this.name}]`;
+    this.#problems.add(field === null ? place : `${place} ${field}`, message);
+  }
+
+  checkKeys(known: readonly string[]): void {
+    for (const key of Object.keys(this.#table)) {
+      if (known.includes(key)) continue;
+      const meant = nearest(key, known);
+      const hint = meant === null ? '' : `; did you mean ${meant}?`;
+      this.problem(key, unsupported[key] ?? `is unknown here${hint}`);
+    }
+  }
+
+  optionalString(field: string): string | undefined {
+    const value = this.#table[field];
+    if (value === undefined || typeof value === 'string') return value;
+    this.problem(field, `must be a string, not ${kindOf(value)}`);
+    return undefined;
+  }
+
+  params(): JsonObject | undefined {
+    const { params } = this.#table;
+    if (params === undefined) return undefined;
+    // Dates become their text, by `toJSON`.
+    if (isTable(params)) return cleanJson(params) as JsonObject;
+    this.problem('params', `must be a table, not ${kindOf(params)}`);
+    return undefined;
+  }
+
+  /** @returns an empty text, and notes the problem, where there is none. */
+  token(): string {
+    const { token, token_file: path } = this.#table;
+    if (token !== undefined && path !== undefined) {
+      this.problem('token_file', 'stands beside token; keep one of them');
+    }
+    if (typeof token === 'string' && token !== '') return token;
+    if (token === undefined && typeof path === 'string') return this.#tokenOf(path);
+    this.problem(
+      'token',
+      token === undefined ? 'is missing' : 'must be a string that is not empty',
+    );
+    return '';
+  }
+
+  #tokenOf(path: string): string {
+    const absolute = resolve(dirname(this.#file), path);
+    try {
+      const token = readFileSync(absolute, 'utf8').trim();
+      if (token === '') this.problem('token_file', `${absolute} is empty`);
+      return token;
+    } catch (error) {
+      this.problem('token_file', `${absolute} cannot be read (${codeOf(error)})`);
+      return '';
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import type { CapatazError } from '../protocol/errors.ts';
+import { type ConfigSources, type EffectiveConfig, loadConfig } from './load.ts';
+import { environmentName, fileKey, flagName, settingNames, settingOf } from './settings.ts';
+import { showConfig } from './show.ts';
+
+const folders: string[] = [];
+
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function folderWith(files: Readonly<Record<string, string>> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'capataz-config-'));
+  folders.push(folder);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+function load(more: Partial<ConfigSources> = {}): EffectiveConfig {
+  return loadConfig({ flags: {}, environment: {}, directory: folderWith(), ...more });
+}
+
+function problemsOf(more: Partial<ConfigSources>): string[] {
+  let lines: string[] = [];
+  assert.throws(
+    () => load(more),
+    (error: CapatazError) => {
+      assert.equal(error.code, 'CONFIG_INVALID');
+      lines = error.message.split('\n');
+      return true;
+    },
+  );
+  return lines;
+}
+
+test('S-52: without anything given the server is on loopback, port 8080, and open', () => {
+  const directory = folderWith();
+  const { values, sources } = load({ directory });
+  assert.equal(values.host, '127.0.0.1');
+  assert.equal(values.port, 8080);
+  assert.equal(values.dataDir, join(directory, '.capataz'));
+  assert.equal(values.clients, null);
+  assert.equal(values.workers, null);
+  assert.equal(values.workerHeartbeat, 3_000);
+  assert.equal(sources.port, 'default');
+});
+
+test('flags win over the environment, that over the file, that over the default', () => {
+  const directory = folderWith({ 'capataz.toml': 'port = 1\nhost = "file"\ndrain = "3s"\n' });
+  const environment = { CAPATAZ_PORT: '2', CAPATAZ_HOST: 'environment' };
+  const { values, sources, file } = load({ directory, environment, flags: { port: '3' } });
+  assert.deepEqual([values.port, values.host, values.drain], [3, 'environment', 3_000]);
+  assert.equal(sources.port, 'flag --port');
+  assert.equal(sources.host, 'environment CAPATAZ_HOST');
+  assert.equal(sources.drain, `${file}: drain`);
+  assert.equal(file, join(directory, 'capataz.toml'));
+});
+
+test("S-51: the seeds' names are accepted, shown as aliases, and give way to ours", () => {
+  const directory = folderWith();
+  mkdirSync(join(directory, 'flows'));
+  const environment = {
+    API_HOST: 'localhost',
+    API_PORT: '9000',
+    BLUEPRINTS_DIR: 'flows',
+    GLOBAL_WORKER_TOKEN: 'tok',
+    LOG_LEVEL: 'WARNING',
+    TZ: 'America/Bogota',
+    WORKER_POLL_TIMEOUT_SECONDS: '12.5',
+    MAX_TRANSITIONS_PER_JOB: '7',
+    CAPATAZ_MAX_TRANSITIONS: '8',
+  };
+  const effective = load({ directory, environment });
+  const { values, sources } = effective;
+  assert.equal(values.host, 'localhost');
+  assert.equal(values.port, 9000);
+  assert.equal(values.blueprints, join(directory, 'flows'));
+  assert.equal(values.commonWorkerToken, 'tok');
+  assert.equal(values.logLevel, 'warn');
+  assert.equal(values.timeZone, 'America/Bogota');
+  assert.equal(values.maxPoll, 12_500);
+  assert.equal(values.maxTransitions, 8);
+  assert.equal(sources.port, 'environment API_PORT (alias)');
+  assert.equal(sources.maxTransitions, 'environment CAPATAZ_MAX_TRANSITIONS');
+  const shown = showConfig(effective).find(({ key }) => key === 'port');
+  assert.equal(shown?.source, 'environment API_PORT (alias)');
+});
+
+test('A-54: every problem of a configuration is told at once, with file and field', () => {
+  const directory = folderWith({
+    'capataz.toml':
+      'prot = 80\nport = "80"\ndrain = "10"\nlog_level = "loud"\ntime_zone = "Mars"\nclients = "none.toml"\n',
+  });
+  const file = join(directory, 'capataz.toml');
+  const problems = problemsOf({
+    directory,
+    environment: { CAPATAZ_MAX_BODY_BYTES: '7', CAPATAZ_DATADIR: 'x' },
+    flags: { url: 'localhost' },
+  });
+  assert.deepEqual(problems.sort(), [
+    `${file}: clients: ${join(directory, 'none.toml')} does not exist`,
+    `${file}: drain: must be a duration like 500ms, 10s, 5m or 1h30m, not "10"`,
+    `${file}: log_level: must be one of debug, info, warn, error, not "loud"`,
+    `${file}: port: must be a whole number, not a string`,
+    `${file}: prot: is no setting; did you mean port?`,
+    `${file}: time_zone: must be a zone like UTC or America/Bogota, not "Mars"`,
+    'environment CAPATAZ_DATADIR: is no setting; did you mean CAPATAZ_DATA_DIR?',
+    'environment CAPATAZ_MAX_BODY_BYTES: must be from 1024 to 268435456, not 7',
+    'flag --url: must be a URL that begins with http:// or https://, not "localhost"',
+  ]);
+});
+
+test('A-54: a file that was named and is missing, or is no TOML, stops the start', () => {
+  const directory = folderWith({ 'bad.toml': 'port = \n' });
+  assert.match(
+    problemsOf({ directory, flags: { config: 'no.toml' } })[0] ?? '',
+    /no\.toml does not/,
+  );
+  assert.match(
+    problemsOf({ directory, flags: { config: 'bad.toml' } })[0] ?? '',
+    /bad\.toml:1:\d+/,
+  );
+  const environment = { CAPATAZ_CLIENTS: 'nobody.toml' };
+  assert.match(problemsOf({ directory, environment })[0] ?? '', /CAPATAZ_CLIENTS: .*nobody\.toml/);
+});
+
+test('S-65: secrets are masked, and read from the file that …_FILE names', () => {
+  const directory = folderWith({
+    secret: 'hush\n',
+    'capataz.toml': 'common_worker_token_file = "secret"\n',
+  });
+  const environment = { CAPATAZ_TOKEN_FILE: join(directory, 'secret') };
+  const effective = load({ directory, environment });
+  assert.equal(effective.values.token, 'hush');
+  assert.equal(effective.values.commonWorkerToken, 'hush');
+  assert.equal(effective.sources.token, 'environment CAPATAZ_TOKEN_FILE');
+  assert.doesNotMatch(JSON.stringify(showConfig(effective)), /hush/);
+});
+
+test('names that are near no setting are left to others, and told', () => {
+  const { unused } = load({ environment: { CAPATAZ_CODING_MODEL: 'x', CAPATAZ_TEST_RUN: 'y' } });
+  assert.deepEqual(unused, ['CAPATAZ_CODING_MODEL']);
+});
+
+test('each setting has one spelling a place, a meaning, and a default that it accepts itself', () => {
+  const aliases = new Set<string>();
+  for (const name of settingNames) {
+    const { meaning, aliases: own = [] } = settingOf(name);
+    assert.match(meaning, /\.$/, name);
+    for (const alias of own) {
+      assert.ok(!aliases.has(alias.name), alias.name);
+      aliases.add(alias.name);
+    }
+  }
+  assert.equal(fileKey('maxBodyBytes'), 'max_body_bytes');
+  assert.equal(environmentName('maxBodyBytes'), 'CAPATAZ_MAX_BODY_BYTES');
+  assert.equal(flagName('maxBodyBytes'), '--max-body-bytes');
+});

@@ -1,0 +1,256 @@
+/**
+ * Every setting there is, in one table: the flags of the commands, the names in the environment,
+ * the keys of `capataz.toml`, `capataz config` and the reference are all made from it.
+ *
+ * A setting `dataDir` is `--data-dir`, `CAPATAZ_DATA_DIR` and `data_dir`.
+ */
+export interface Setting {
+  readonly type: SettingType;
+  /** As it would stand in the file; null: none. */
+  readonly default: string | number | null;
+  /** What it is and what follows from it, with the unit. */
+  readonly meaning: string;
+  /** Names in the environment that the seeds gave it (S-51). */
+  readonly aliases?: readonly Alias[];
+  /** Shown masked, and also read from the file that `CAPATAZ_…_FILE` (`…_file`) names. */
+  readonly secret?: true;
+  /** For the type `choice`. */
+  readonly choices?: readonly string[];
+  /** Smallest and largest number. */
+  readonly range?: readonly [number, number];
+}
+
+/** `path`: must exist, unless it is the default. `folder`: is made when it is needed. */
+export type SettingType =
+  | 'string'
+  | 'choice'
+  | 'port'
+  | 'duration'
+  | 'integer'
+  | 'path'
+  | 'folder'
+  | 'url'
+  | 'zone';
+
+export interface Alias {
+  readonly name: string;
+  /** The alias is a bare number of seconds. */
+  readonly unit?: 'seconds';
+}
+
+export const settings = {
+  host: {
+    type: 'string',
+    default: '127.0.0.1',
+    meaning:
+      'Address on which the server listens. One that is not loopback needs tokens: clients and workers must be configured.',
+    aliases: [{ name: 'API_HOST' }],
+  },
+  port: {
+    type: 'port',
+    default: 8080,
+    meaning: 'Port on which the server listens; 0 takes a free one and says which.',
+    aliases: [{ name: 'API_PORT' }],
+  },
+  dataDir: {
+    type: 'folder',
+    default: '.capataz',
+    meaning: 'Folder of the embedded SQLite store. One process at a time holds it.',
+  },
+  blueprints: {
+    type: 'path',
+    default: 'blueprints',
+    meaning:
+      'Folder whose modules are the blueprints. Every .ts, .js and .mjs file directly in it is loaded; one bad module stops the start.',
+    aliases: [{ name: 'BLUEPRINTS_DIR' }],
+  },
+  clients: {
+    type: 'path',
+    default: 'clients.toml',
+    meaning: 'File of the clients and their tokens. Without one everybody is the client `dev`.',
+    aliases: [{ name: 'CLIENTS_CONFIG_PATH' }],
+  },
+  workers: {
+    type: 'path',
+    default: 'workers.toml',
+    meaning:
+      "File of the workers' own tokens. Without one, and without a common token, any worker may come.",
+    aliases: [{ name: 'WORKERS_CONFIG_PATH' }],
+  },
+  commonWorkerToken: {
+    type: 'string',
+    default: null,
+    secret: true,
+    meaning: 'Token for workers that have none of their own.',
+    aliases: [{ name: 'GLOBAL_WORKER_TOKEN' }],
+  },
+  instance: {
+    type: 'string',
+    default: null,
+    meaning: 'Name of this server among those that share a store. Default: host name and process.',
+    aliases: [{ name: 'INSTANCE_ID' }],
+  },
+  timeZone: {
+    type: 'zone',
+    default: 'UTC',
+    meaning: 'IANA zone in which the commands show instants; they are stored in UTC.',
+    aliases: [{ name: 'TZ' }],
+  },
+  logLevel: {
+    type: 'choice',
+    default: 'info',
+    choices: ['debug', 'info', 'warn', 'error'],
+    meaning: 'Least important lines that are logged.',
+    aliases: [{ name: 'LOG_LEVEL' }],
+  },
+  logFormat: {
+    type: 'choice',
+    default: 'auto',
+    choices: ['auto', 'json', 'pretty'],
+    meaning: 'Form of the log on stderr; `auto` is pretty on a terminal and JSON elsewhere.',
+    aliases: [{ name: 'LOG_FORMAT' }],
+  },
+  maxPoll: {
+    type: 'duration',
+    default: '60s',
+    meaning: "Longest wait of a worker's poll; a longer wish is cut to it.",
+    aliases: [{ name: 'WORKER_POLL_TIMEOUT_SECONDS', unit: 'seconds' }],
+  },
+  maxBodyBytes: {
+    type: 'integer',
+    default: 4_194_304,
+    range: [1_024, 268_435_456],
+    meaning: 'Largest request body, in bytes. Above it: 413.',
+  },
+  maxStreams: {
+    type: 'integer',
+    default: 1_000,
+    range: [0, 100_000],
+    meaning: 'Event streams open at once. Above it: 429.',
+  },
+  maxTransitions: {
+    type: 'integer',
+    default: 100,
+    range: [1, 1_000_000],
+    meaning: 'Transitions without a wait between them, after which a job fails as an endless loop.',
+    aliases: [{ name: 'MAX_TRANSITIONS_PER_JOB' }],
+  },
+  maxHandlers: {
+    type: 'integer',
+    default: 1_000,
+    range: [1, 100_000],
+    meaning: '`run` handlers at once on this server; further ones wait their turn.',
+    aliases: [{ name: 'EXECUTOR_MAX_CONCURRENT_JOBS' }],
+  },
+  handlerLease: {
+    type: 'duration',
+    default: '10s',
+    range: [1_000, 3_600_000],
+    meaning: "Life of a handler's lease: how soon another server takes over after a crash.",
+  },
+  checkEvery: {
+    type: 'duration',
+    default: '60s',
+    range: [1_000, 86_400_000],
+    meaning: 'Between two slices of the check that no job is in limbo.',
+  },
+  orphanAfter: {
+    type: 'duration',
+    default: '10m',
+    range: [1_000, 2_592_000_000],
+    meaning: 'How long nobody may offer a blueprint version before its jobs are quarantined.',
+  },
+  drain: {
+    type: 'duration',
+    default: '10s',
+    meaning:
+      'How long a stopping server waits for its `run` handlers; others take over afterwards.',
+  },
+  url: {
+    type: 'url',
+    default: null,
+    meaning:
+      'Server that a command or worker talks to. Default: the one that holds the data folder, for a worker http://127.0.0.1:8080.',
+    aliases: [{ name: 'ORCHESTRATOR_URL' }],
+  },
+  token: {
+    type: 'string',
+    default: null,
+    secret: true,
+    meaning: "The client's token for that server.",
+  },
+  workerToken: {
+    type: 'string',
+    default: null,
+    secret: true,
+    meaning: 'Token of `capataz worker`.',
+    aliases: [{ name: 'WORKER_INDIVIDUAL_TOKEN' }, { name: 'WORKER_TOKEN' }],
+  },
+  workerId: {
+    type: 'string',
+    default: null,
+    meaning:
+      'Id of `capataz worker`: the same after a restart, and of no two living processes. Default: host and module name.',
+    aliases: [{ name: 'WORKER_ID' }],
+  },
+  workerConcurrency: {
+    type: 'integer',
+    default: null,
+    range: [1, 100_000],
+    meaning:
+      "Handlers that `capataz worker` runs at once. Default: the module's own figure, or 10.",
+    aliases: [{ name: 'MAX_CONCURRENT_TASKS' }],
+  },
+  workerHeartbeat: {
+    type: 'duration',
+    default: '3s',
+    range: [100, 3_600_000],
+    meaning:
+      'Between two signs of life of `capataz worker`; three missed ones and it counts as lost.',
+    aliases: [{ name: 'HEARTBEAT_INTERVAL', unit: 'seconds' }],
+  },
+  workerDrain: {
+    type: 'duration',
+    default: '30s',
+    meaning: 'How long a stopping worker lets its handlers go on before it hands their tasks back.',
+    aliases: [{ name: 'WORKER_SHUTDOWN_TIMEOUT', unit: 'seconds' }],
+  },
+} as const satisfies Readonly<Record<string, Setting>>;
+
+export type SettingName = keyof typeof settings;
+
+type ValueOf<S extends Setting> =
+  | (S['type'] extends 'port' | 'integer' | 'duration'
+      ? number
+      : S extends { readonly choices: readonly (infer C)[] }
+        ? C
+        : string)
+  | (S['default'] extends null ? null : never)
+  | (S['type'] extends 'path' ? null : never);
+
+/**
+ * The effective value of every setting. Durations are ms, paths are absolute; a `path` is null when
+ * it was not given and its default does not exist.
+ */
+export type Config = { readonly [K in SettingName]: ValueOf<(typeof settings)[K]> };
+
+export const settingNames: readonly SettingName[] = Object.keys(settings) as SettingName[];
+
+export function settingOf(name: SettingName): Setting {
+  return settings[name];
+}
+
+/** `dataDir` → `data_dir`. */
+export function fileKey(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** `dataDir` → `CAPATAZ_DATA_DIR`. */
+export function environmentName(name: string): string {
+  return `CAPATAZ_${fileKey(name).toUpperCase()}`;
+}
+
+/** `dataDir` → `--data-dir`. */
+export function flagName(name: string): string {
+  return `--${fileKey(name).replaceAll('_', '-')}`;
+}
