@@ -21,6 +21,9 @@ import type { WorkerRecord } from '../core/worker.ts';
  * **Hot and cold.** Open jobs and quarantined ones are hot, ended ones are immutable rows. Tasks
  * exist only while they are open. History is append-only.
  *
+ * **Pinned.** What is given to a job for life (id, client, blueprint and version, input, options,
+ * correlation id, trace, creation) is written once; a later change carries it as it was read.
+ *
  * **Derived membership.** Two facts are kept by the store and by nobody else, so that no second
  * place says whether something is runnable:
  * - a job is *runnable* when its status is `pending` or `running`, it has no wait and no lease, and
@@ -101,12 +104,11 @@ export interface Store {
   counts(): Promise<Counts>;
 
   /** Hot jobs with what could make each move: a slice by ascending id, or one of them. */
-  causes(of: { readonly after: string; readonly limit: number } | { readonly id: string }): Promise<JobCauses[]>;
+  causes(of: CausesQuery): Promise<JobCauses[]>;
 
   /**
-   * Ends all leases and counts what fell silent or due while nobody was there: called once, when
-   * an instance starts on a store that serves one instance (S-43). Workers whose silence has ended
-   * get `graceMs` from now, once (S-37).
+   * Ends all leases, so that they are due: called once, when an instance starts on a store that
+   * serves one instance (S-43). Workers whose silence has ended get `graceMs` from now, once (S-37).
    */
   takeOver(graceMs: number): Promise<void>;
 
@@ -287,6 +289,11 @@ export interface Counts {
   /** History entries that could not be stored and left a marker in their place, ever (S-45). */
   readonly lostEntries: number;
 }
+
+/** A slice of ids behind `after`, or one job. */
+export type CausesQuery =
+  | { readonly after: string; readonly limit: number }
+  | { readonly id: string };
 
 /** What the no-limbo check looks at; core/limbo.ts says which of it is enough. */
 export interface JobCauses {

@@ -9,18 +9,22 @@ export function applyClaim(data: MemoryData, claim: Claim, at: number): ClaimOut
   let suspects = 0;
   let lanes = claim.lanes;
   while (lanes.length > 0 && tasks.length < max) {
-    const served: typeof lanes[number][] = [];
+    const served: (typeof lanes)[number][] = [];
     for (const lane of lanes) {
       if (tasks.length === max) break;
       const best = bestOf(data, lane, suspects < claim.maxSuspects);
       if (best === undefined) continue;
       served.push(lane);
       if (best.record.task.lostRuns > 0) suspects += 1;
-      tasks.push(handOut(data, best.owner, best.record, claim, claim.attemptIds[tasks.length] ?? '', at));
+      tasks.push(
+        handOut(data, best.owner, best.record, claim, claim.attemptIds[tasks.length] ?? '', at),
+      );
     }
     lanes = served;
   }
-  const drained = [...new Set(claim.lanes.flat())].filter((key) => bestOf(data, [key], true) === undefined);
+  const drained = [...new Set(claim.lanes.flat())].filter(
+    (key) => bestOf(data, [key], true) === undefined,
+  );
   return { tasks: tasks.map(({ task }) => copyOf(task)), drained };
 }
 
@@ -29,7 +33,11 @@ interface Found {
   readonly record: TaskRecord;
 }
 
-function bestOf(data: MemoryData, classKeys: readonly string[], suspectsToo: boolean): Found | undefined {
+function bestOf(
+  data: MemoryData,
+  classKeys: readonly string[],
+  suspectsToo: boolean,
+): Found | undefined {
   let best: Found | undefined;
   for (const owner of data.open.values()) {
     for (const record of owner.tasks.values()) {
@@ -47,7 +55,14 @@ function isBefore(a: TaskRecord, b: TaskRecord): boolean {
   return byPriority < 0 || (byPriority === 0 && a.arrival < b.arrival);
 }
 
-function handOut(data: MemoryData, owner: OpenJob, record: TaskRecord, claim: Claim, attemptId: string, at: number): TaskRecord {
+function handOut(
+  data: MemoryData,
+  owner: OpenJob,
+  record: TaskRecord,
+  claim: Claim,
+  attemptId: string,
+  at: number,
+): TaskRecord {
   const { spec, attempts: before, id } = record.task;
   const { worker, incarnation } = claim;
   const attempts = before + 1;
@@ -70,7 +85,11 @@ function handOut(data: MemoryData, owner: OpenJob, record: TaskRecord, claim: Cl
 }
 
 /** The first sign of work: RUNNING is written once an attempt (S-26). */
-export function applyStart(data: MemoryData, { jobId, taskId, attempt }: StartMark, at: number): void {
+export function applyStart(
+  data: MemoryData,
+  { jobId, taskId, attempt }: StartMark,
+  at: number,
+): void {
   const owner = data.open.get(jobId);
   const record = owner?.tasks.get(taskId);
   if (owner === undefined || record === undefined) return;

@@ -1,7 +1,16 @@
 import type { Job, Task } from '../../core/job.ts';
 import { type TaskClass, taskClass } from '../../core/requirements.ts';
 import type { JobStatus } from '../../core/status.ts';
-import type { BlueprintId, Counts, Due, DuePage, EventPage, JobCauses, JobEvent, JobQuery } from '../contract.ts';
+import type {
+  BlueprintId,
+  Counts,
+  Due,
+  DuePage,
+  EventPage,
+  JobCauses,
+  JobEvent,
+  JobQuery,
+} from '../contract.ts';
 import { deadlineList, isQueued, isRunnable } from '../rules.ts';
 import { copyOf, type MemoryData, type OpenJob, type TaskRecord } from './data.ts';
 
@@ -15,12 +24,17 @@ export function jobsMatching(data: MemoryData, query: JobQuery): Job[] {
       (query.state === undefined || job.state === query.state) &&
       (query.before === undefined || job.id < query.before),
   );
-  return matching.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, query.limit).map(copyOf);
+  return matching
+    .sort((a, b) => (a.id < b.id ? 1 : -1))
+    .slice(0, query.limit)
+    .map(copyOf);
 }
 
 /** The tasks of these jobs by arrival, or of all. */
 export function taskRecords(data: MemoryData, jobIds?: readonly string[]): TaskRecord[] {
-  const owners = [...data.open.values()].filter(({ job }) => jobIds === undefined || jobIds.includes(job.id));
+  const owners = [...data.open.values()].filter(
+    ({ job }) => jobIds === undefined || jobIds.includes(job.id),
+  );
   return owners.flatMap(({ tasks }) => [...tasks.values()]).sort((a, b) => a.arrival - b.arrival);
 }
 
@@ -72,16 +86,29 @@ function timersOf(owner: OpenJob): JobCauses['timers'] {
   return [...own, ...ofTasks];
 }
 
-export function runnableJobs(data: MemoryData, offered: readonly BlueprintId[], limit: number): string[] {
-  const runnable = [...data.open.values()].filter(({ job }) => isRunnable(job) && isAmong(job, offered));
+export function runnableJobs(
+  data: MemoryData,
+  offered: readonly BlueprintId[],
+  limit: number,
+): string[] {
+  const runnable = [...data.open.values()].filter(
+    ({ job }) => isRunnable(job) && isAmong(job, offered),
+  );
   return runnable.slice(0, limit).map(({ job }) => job.id);
 }
 
 function isAmong(job: Job, ids: readonly BlueprintId[]): boolean {
-  return ids.some(({ name, version }) => name === job.blueprint && version === job.blueprintVersion);
+  return ids.some(
+    ({ name, version }) => name === job.blueprint && version === job.blueprintVersion,
+  );
 }
 
-export function orphanedJobs(data: MemoryData, offered: readonly BlueprintId[], since: number, limit: number): string[] {
+export function orphanedJobs(
+  data: MemoryData,
+  offered: readonly BlueprintId[],
+  since: number,
+  limit: number,
+): string[] {
   const orphans = [...data.open.values()].filter(({ job }) => {
     const offer = data.offers.get(offerKey(job.blueprint, job.blueprintVersion));
     const isOffered = isAmong(job, offered) || (offer !== undefined && offer.at >= since);

@@ -4,12 +4,40 @@ import type { TaskClass } from '../../core/requirements.ts';
 import type { WorkerRecord } from '../../core/worker.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import type { Clock } from '../../std/clock.ts';
-import type { BlueprintId, BlueprintOffer, Capabilities, CausesQuery, Counts, DuePage, EventPage, JobCauses, JobQuery, LeaseRenewal, Store, StoredWorker, WorkerTouch, Work, WorkOutcome } from '../contract.ts';
+import type {
+  BlueprintId,
+  BlueprintOffer,
+  Capabilities,
+  CausesQuery,
+  Counts,
+  DuePage,
+  EventPage,
+  JobCauses,
+  JobQuery,
+  LeaseRenewal,
+  Store,
+  StoredWorker,
+  Work,
+  WorkerTouch,
+  WorkOutcome,
+} from '../contract.ts';
 import { StoreTime } from '../store-time.ts';
 import { applyChange } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
 import { copyOf, MemoryData, write } from './data.ts';
-import { causesOf, classesQueued, countAll, duePage, eventsAfter, jobsMatching, offerKey, orphanedJobs, runnableJobs, taskRecords, tasksHeldBy } from './reads.ts';
+import {
+  causesOf,
+  classesQueued,
+  countAll,
+  duePage,
+  eventsAfter,
+  jobsMatching,
+  offerKey,
+  orphanedJobs,
+  runnableJobs,
+  taskRecords,
+  tasksHeldBy,
+} from './reads.ts';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -120,7 +148,11 @@ class MemoryStore implements Store {
 
   async saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void> {
     const at = this.#begin();
-    this.#data.workers.set(worker.id, { worker: copyOf(worker), lastSeenAt: at, silentAt: at + silentAfterMs });
+    this.#data.workers.set(worker.id, {
+      worker: copyOf(worker),
+      lastSeenAt: at,
+      silentAt: at + silentAfterMs,
+    });
   }
 
   async touchWorkers(touches: readonly WorkerTouch[]): Promise<void> {
@@ -138,7 +170,9 @@ class MemoryStore implements Store {
 
   async workers(): Promise<StoredWorker[]> {
     this.#begin();
-    return copyOf([...this.#data.workers.values()].sort((a, b) => (a.worker.id < b.worker.id ? -1 : 1)));
+    return copyOf(
+      [...this.#data.workers.values()].sort((a, b) => (a.worker.id < b.worker.id ? -1 : 1)),
+    );
   }
 
   async removeWorker(id: string): Promise<void> {
@@ -153,7 +187,11 @@ class MemoryStore implements Store {
     return first;
   }
 
-  async orphans(offered: readonly BlueprintId[], olderThanMs: number, limit: number): Promise<string[]> {
+  async orphans(
+    offered: readonly BlueprintId[],
+    olderThanMs: number,
+    limit: number,
+  ): Promise<string[]> {
     return orphanedJobs(this.#data, offered, this.#begin() - olderThanMs, limit);
   }
 
@@ -164,7 +202,9 @@ class MemoryStore implements Store {
 
   async causes(of: CausesQuery): Promise<JobCauses[]> {
     this.#begin();
-    const hot = [...this.#data.open.values()].filter(({ job }) => ('id' in of ? job.id === of.id : job.id > of.after));
+    const hot = [...this.#data.open.values()].filter(({ job }) =>
+      'id' in of ? job.id === of.id : job.id > of.after,
+    );
     hot.sort((a, b) => (a.job.id < b.job.id ? -1 : 1));
     return hot.slice(0, 'id' in of ? 1 : of.limit).map((owner) => causesOf(this.#data, owner));
   }

@@ -1,0 +1,128 @@
+import type { Change, TaskChange } from '../core/change.ts';
+import type { HistoryEntry } from '../core/history.ts';
+import type { Job, Task } from '../core/job.ts';
+import type { Timer, TimerName } from '../core/signal.ts';
+import { isFinal, type TaskStatus } from '../core/status.ts';
+import type { Choice } from '../core/strategy.ts';
+import type { Claim } from './contract.ts';
+
+/** What the stores have in common: pure rules over records, none of which knows how they are kept. */
+
+/** The instants at which the deadlines of a job or a task are due. There is one of a name. */
+export type Deadlines = Readonly<Partial<Record<TimerName, number>>>;
+
+/** Idempotency keys are kept this long even if their job ends sooner. */
+export const keyLifeMs = 24 * 3_600_000;
+
+export function armed(timers: readonly Timer[], at: number): Deadlines {
+  const deadlines: Partial<Record<TimerName, number>> = {};
+  for (const { name, afterMs } of timers) deadlines[name] = at + afterMs;
+  return deadlines;
+}
+
+export function earliest(deadlines: Deadlines): number | null {
+  let first: number | null = null;
+  for (const at of Object.values(deadlines)) {
+    if (first === null || at < first) first = at;
+  }
+  return first;
+}
+
+export function deadlineList(deadlines: Deadlines): { name: TimerName; at: number }[] {
+  const list = Object.entries(deadlines).map(([name, at]) => ({ name: name as TimerName, at }));
+  return list.sort((a, b) => a.at - b.at || (a.name < b.name ? -1 : 1));
+}
+
+/** A requeue replaces all deadlines but the one of the result, which spans retries (S-22). */
+export function afterRequeue(before: Deadlines, fresh: Deadlines): Deadlines {
+  return before.result === undefined ? fresh : { ...fresh, result: before.result };
+}
+
+/** A hand-out ends the wait for one; without a result deadline the attempt's own limit runs. */
+export function afterHandOut(before: Deadlines, executionLimitMs: number, at: number): Deadlines {
+  if (before.result !== undefined) return { result: before.result };
+  return { execution: at + executionLimitMs };
+}
+
+/** The job as the store keeps it after the change. */
+export function stampedJob(change: Change, at: number): Job {
+  const { job, entered } = change;
+  const created = job.version === 0;
+  return {
+    ...job,
+    version: job.version + 1,
+    createdAt: created ? at : job.createdAt,
+    enteredAt: entered || created ? at : job.enteredAt,
+    endedAt: isFinal(job.status) ? at : null,
+  };
+}
+
+export function isRunnable(job: Job): boolean {
+  const idle = job.wait === null && job.lease === null && !job.held;
+  return idle && (job.status === 'pending' || job.status === 'running');
+}
+
+export function isQueued(status: TaskStatus, deadlines: Deadlines, held: boolean): boolean {
+  return status === 'PENDING' && deadlines.ready === undefined && !held;
+}
+
+/** PENDING → ASSIGNED, or SCHEDULED where the task names its worker (S-17). */
+export function handedOutStatus(bound: boolean): TaskStatus {
+  return bound ? 'SCHEDULED' : 'ASSIGNED';
+}
+
+export function startedTask(jobId: string, start: TaskChange & { type: 'start' }): Task {
+  return {
+    id: start.taskId,
+    jobId,
+    spec: start.spec,
+    status: 'PENDING',
+    attempts: 0,
+    attempt: null,
+    failures: 0,
+    lostRuns: 0,
+    resultAt: null,
+  };
+}
+
+export function assignedEntry(
+  task: { readonly id: string; readonly bound: boolean; readonly attempts: number },
+  attempt: string,
+  claim: { readonly worker: Claim['worker']; readonly choice: Choice },
+): HistoryEntry {
+  return {
+    type: 'task_assigned',
+    task: task.id,
+    attempt,
+    worker: claim.worker,
+    taskFrom: 'PENDING',
+    taskTo: handedOutStatus(task.bound),
+    number: task.attempts,
+    details: { ...claim.choice },
+  };
+}
+
+export function startedEntry(
+  task: string,
+  attempt: string,
+  worker: string,
+  taskFrom: TaskStatus,
+): HistoryEntry {
+  return { type: 'task_started', task, attempt, worker, taskFrom, taskTo: 'RUNNING' };
+}
+
+export interface SealedEntry {
+  readonly text: string;
+  readonly lost: boolean;
+}
+
+/** An entry that JSON can't hold leaves a marker in its place: the book never stops a job (S-45). */
+export function sealedEntry(entry: HistoryEntry): SealedEntry {
+  try {
+    return { text: JSON.stringify(entry), lost: false };
+  } catch (error) {
+    const reason = `${entry.type}: ${error instanceof Error ? error.message : String(error)}`;
+    const marker: HistoryEntry = { type: 'entry_lost', reason };
+    return { text: JSON.stringify(marker), lost: true };
+  }
+}

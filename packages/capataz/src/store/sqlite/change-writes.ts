@@ -1,0 +1,127 @@
+import { assert } from '../../std/assert.ts';
+import { earliest, isQueued, keyLifeMs } from '../rules.ts';
+import type { FoundJob, PlannedTask, TaskPlan, Times } from './changes.ts';
+import type { ChangeMessage, TaskMessage } from './messages.ts';
+import type { WriterState } from './writer-state.ts';
+
+/** What a change that passed every check writes. Nothing here may refuse. */
+
+export type Cancelled = { worker: string; attempt: string }[];
+
+export interface CheckedChange {
+  readonly change: ChangeMessage;
+  readonly found: FoundJob | undefined;
+  readonly next: Times;
+  readonly plan: TaskPlan;
+}
+
+/** @returns the attempts that ended without having been named. */
+export function writeChange(state: WriterState, checked: CheckedChange, at: number): Cancelled {
+  const { change, found } = checked;
+  const n = found?.n ?? createJob(state, change, at);
+  state.write(n, change.book, at);
+  return change.ends === null ? keepJob(state, n, checked) : endJob(state, n, change, change.ends);
+}
+
+/** @returns the new job's number. */
+function createJob(
+  state: WriterState,
+  { id, client, unchanging, idempotency }: ChangeMessage,
+  at: number,
+): number {
+  assert(unchanging !== null, 'a new job came without its input');
+  const { input, fixed } = unchanging;
+  if (idempotency !== null) {
+    const { key, bodyHash } = idempotency;
+    state.statements.run('key-save', client, key, bodyHash, id, at + keyLifeMs);
+  }
+  return state.statements.run('input-insert', id, client, input, fixed).rowid;
+}
+
+/** An ended job has no open task, whatever the change said. */
+function endJob(
+  state: WriterState,
+  n: number,
+  { row, tasks, decidedOn }: ChangeMessage,
+  status: NonNullable<ChangeMessage['ends']>,
+): Cancelled {
+  const named = new Set<string>();
+  for (const step of tasks) if ('attempt' in step) named.add(step.taskId);
+  const cancelled = decidedOn === 0 ? [] : deleteTasks(state, n, named);
+  if (decidedOn > 0) state.statements.run('job-delete', n);
+  state.statements.run('ended-insert', n, ...row);
+  state.release(n);
+  if (state.history === 'off') state.forget(n);
+  state.count(`ended:${status}`);
+  return cancelled;
+}
+
+interface DeletedTask {
+  readonly n: number;
+  readonly id: string;
+  readonly attempt_id: string | null;
+  readonly worker: string | null;
+}
+
+/** @returns the attempts among them, but for those that the change itself ended. */
+function deleteTasks(state: WriterState, n: number, named: ReadonlySet<string>): Cancelled {
+  const rows = state.statements.all<DeletedTask>('tasks-delete', n);
+  if (rows.length > 1) rows.sort((a, b) => a.n - b.n);
+  const cancelled: Cancelled = [];
+  for (const { id, attempt_id: attempt, worker } of rows) {
+    if (attempt !== null && worker !== null && !named.has(id)) cancelled.push({ worker, attempt });
+  }
+  return cancelled;
+}
+
+function keepJob(
+  state: WriterState,
+  n: number,
+  { change, found, next, plan }: CheckedChange,
+): Cancelled {
+  const { held, reservations, row } = change;
+  const statement = found === undefined ? 'job-insert' : 'job-update';
+  state.statements.run(statement, n, next.leaseUntil, next.timers, next.dueAt, ...row);
+  const cancelled: Cancelled = [];
+  for (const [index, step] of change.tasks.entries()) {
+    if (step.type === 'cancel_all') cancelled.push(...deleteTasks(state, n, new Set()));
+    else writeTask(state, n, step, plan.targets[index] ?? null, held === 1);
+  }
+  const isHoldTurned = found !== undefined && found.held !== held;
+  if (isHoldTurned) state.statements.run('tasks-hold', n, held);
+  for (const { key, amount, expiresAt } of reservations) {
+    state.statements.run('share-insert', key, n, amount, expiresAt);
+    state.reserve();
+  }
+  return cancelled;
+}
+
+function writeTask(
+  state: WriterState,
+  job: number,
+  step: Exclude<TaskMessage, { type: 'cancel_all' }>,
+  target: PlannedTask | null,
+  held: boolean,
+): void {
+  const { statements } = state;
+  assert(target !== null, 'a step of a task was not planned');
+  const { deadlines } = target;
+  const timers = JSON.stringify(deadlines);
+  const dueAt = earliest(deadlines);
+  const queued = Number(isQueued('PENDING', deadlines, held));
+  const delayed = Number(deadlines.ready !== undefined);
+  if (step.type === 'start') {
+    const { taskId, rank, bound, executionLimitMs, spec } = step;
+    const ofClass = state.classId(step.classKey, step.classText);
+    const places = [job, taskId, ofClass, rank, queued, delayed, bound] as const;
+    statements.run('task-insert', ...places, executionLimitMs, timers, dueAt, spec);
+    return;
+  }
+  const n = target.n ?? statements.one<{ n: number }>('task-find', job, step.taskId).n;
+  if (step.type === 'end') {
+    statements.run('task-delete', n);
+    return;
+  }
+  const { failures, lostRuns } = step;
+  statements.run('task-requeue', n, queued, delayed, failures, lostRuns, timers, dueAt);
+}

@@ -1,0 +1,3 @@
+export type { Holder } from './lock.ts';
+export { describeHolder, openSqliteStore, type SqliteStoreOptions } from './open.ts';
+export type { SqliteStore } from './store.ts';

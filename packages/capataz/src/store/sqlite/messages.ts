@@ -1,0 +1,189 @@
+import type { FinalStatus, TaskEnd, TaskStatus } from '../../core/status.ts';
+import type { Choice } from '../../core/strategy.ts';
+import type { Deadlines } from '../rules.ts';
+
+/**
+ * What the two threads say to each other, as JSON: one text is copied in a quarter of the time that
+ * the objects would take. Payloads are texts in it, written on the side that sends and put where they
+ * belong by the writer; answers carry only what the asking side can't compute.
+ */
+export interface WriterOptions {
+  readonly database: string;
+  readonly synchronous: 'full' | 'normal';
+  readonly history: 'keep' | 'off';
+}
+
+/** `at` is the store's now when the verb was called. */
+export type Operation = { readonly at: number } & (
+  | CommitOperation
+  | {
+      readonly type: 'renew_leases';
+      readonly leases: readonly {
+        readonly jobId: string;
+        readonly token: string;
+        readonly until: number;
+      }[];
+    }
+  | {
+      readonly type: 'save_worker';
+      readonly id: string;
+      readonly worker: string;
+      readonly silentAt: number;
+    }
+  | { readonly type: 'touch_workers'; readonly touches: readonly TouchMessage[] }
+  | { readonly type: 'remove_worker'; readonly id: string }
+  | {
+      readonly type: 'offer_blueprint';
+      readonly name: string;
+      readonly version: number;
+      readonly graph: string;
+    }
+  | { readonly type: 'take_over'; readonly graceMs: number }
+  | { readonly type: 'close' }
+);
+
+export interface CommitOperation {
+  readonly type: 'commit';
+  readonly changes: readonly ChangeMessage[];
+  readonly starts: readonly {
+    readonly jobId: string;
+    readonly taskId: string;
+    readonly attempt: string;
+  }[];
+  readonly notes: readonly { readonly jobId: string; readonly book: BookMessage }[];
+  readonly claims: readonly ClaimMessage[];
+}
+
+export interface TouchMessage {
+  readonly id: string;
+  readonly worker: string | null;
+  readonly seenAt: number | null;
+  readonly silentAt: number;
+}
+
+export interface ChangeMessage {
+  readonly id: string;
+  readonly client: string;
+  /** The version that was decided on; 0 for a new job. */
+  readonly decidedOn: number;
+  /** The final status, where the change ends the job. */
+  readonly ends: FinalStatus | null;
+  readonly held: number;
+  readonly hasLease: boolean;
+  /** The job as it stands after the change: the parameters of the statement that will store it. */
+  readonly row: readonly (string | number | null)[];
+  /** Of a new job, else null. */
+  readonly unchanging: { readonly input: string; readonly fixed: string } | null;
+  readonly timers: TimersMessage | 'keep';
+  readonly leaseUntil: number | 'keep';
+  /** What the job would have to have in order to go on, as its wait says. */
+  readonly needs: 'nothing' | 'handler' | 'wake' | 'task';
+  readonly waitTask: string | null;
+  readonly tasks: readonly TaskMessage[];
+  readonly book: BookMessage;
+  readonly reservations: readonly ReservationMessage[];
+  readonly idempotency: { readonly key: string; readonly bodyHash: string } | null;
+}
+
+export interface TimersMessage {
+  readonly text: string;
+  readonly dueAt: number | null;
+}
+
+export type TaskMessage =
+  | {
+      readonly type: 'start';
+      readonly taskId: string;
+      readonly classKey: string;
+      readonly classText: string;
+      readonly rank: number;
+      readonly bound: number;
+      readonly executionLimitMs: number;
+      readonly deadlines: Deadlines;
+      readonly spec: string;
+    }
+  | {
+      readonly type: 'requeue';
+      readonly taskId: string;
+      readonly attempt: string | null;
+      readonly from: TaskStatus;
+      readonly failures: number;
+      readonly lostRuns: number;
+      readonly deadlines: Deadlines;
+    }
+  | {
+      readonly type: 'end';
+      readonly taskId: string;
+      readonly attempt: string | null;
+      readonly from: TaskStatus;
+      readonly status: TaskEnd;
+    }
+  | { readonly type: 'cancel_all' };
+
+export interface BookMessage {
+  readonly count: number;
+  /** A JSON list. */
+  readonly entries: string;
+  readonly lost: number;
+}
+
+export interface ReservationMessage {
+  readonly key: string;
+  readonly amount: number;
+  readonly limit: number;
+  readonly expiresAt: number | null;
+}
+
+export interface ClaimMessage {
+  readonly worker: string;
+  readonly incarnation: string;
+  readonly lanes: readonly (readonly string[])[];
+  readonly max: number;
+  readonly maxSuspects: number;
+  readonly attemptIds: readonly string[];
+  readonly choice: Choice;
+}
+
+export type ChangeAnswer =
+  | {
+      readonly type: 'done';
+      readonly cancelled: readonly { readonly worker: string; readonly attempt: string }[];
+    }
+  | { readonly type: 'stale' | 'exists' | 'conflict' | 'no_cause' }
+  | { readonly type: 'duplicate'; readonly jobId: string }
+  | { readonly type: 'limit'; readonly key: string; readonly retryAfterMs: number | null };
+
+export interface ClaimedTask {
+  readonly id: string;
+  readonly jobId: string;
+  readonly status: TaskStatus;
+  readonly attempts: number;
+  readonly attempt: string;
+  readonly failures: number;
+  readonly lostRuns: number;
+  readonly resultAt: number | null;
+  readonly spec: string;
+}
+
+export interface ClaimAnswer {
+  readonly tasks: readonly ClaimedTask[];
+  readonly drained: readonly string[];
+}
+
+export interface CommitAnswer {
+  readonly changes: readonly ChangeAnswer[];
+  readonly claims: readonly ClaimAnswer[];
+}
+
+/** What each operation is answered with. */
+export type Answer = CommitAnswer | readonly string[] | string | null;
+
+export type Reply =
+  | { readonly type: 'done'; readonly answer: Answer }
+  | { readonly type: 'outage'; readonly why: string }
+  | { readonly type: 'bug'; readonly message: string; readonly stack: string };
+
+/** From the writer: `ready` once, then the replies of one transaction, in the order of asking. */
+export type FromWriter =
+  | { readonly type: 'ready' }
+  | { readonly type: 'replies'; readonly replies: readonly Reply[] };

@@ -1,0 +1,156 @@
+-- breaking: yes
+-- Hot tables hold only what is still to be done; rows leave them. Instants are ms since 1970 UTC,
+-- truth is 0 or 1, JSON is text. `n` is a job's number here, in the order of arrival.
+
+-- What never changes of a job, written once, so that no step of the job writes it again.
+CREATE TABLE inputs (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  client TEXT NOT NULL,
+  input TEXT NOT NULL,
+  fixed TEXT NOT NULL                       -- {options, correlationId, trace}
+) STRICT;
+
+-- Open and quarantined jobs.
+CREATE TABLE jobs (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  version INTEGER NOT NULL,
+  client TEXT NOT NULL,
+  blueprint TEXT NOT NULL,
+  blueprint_version INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  state TEXT NOT NULL,
+  entry INTEGER NOT NULL,
+  hops INTEGER NOT NULL,
+  failures INTEGER NOT NULL,
+  held INTEGER NOT NULL,
+  runnable INTEGER NOT NULL,
+  lease_token TEXT,
+  lease_until INTEGER,
+  timers TEXT NOT NULL,                     -- {name: instant}
+  due_at INTEGER,                           -- the earliest of them
+  created_at INTEGER NOT NULL,
+  entered_at INTEGER NOT NULL,
+  rest TEXT NOT NULL,                       -- {wait, lease, resume, result, error}
+  data TEXT NOT NULL
+) STRICT;
+CREATE INDEX jobs_runnable ON jobs (blueprint, blueprint_version, n) WHERE runnable = 1;
+CREATE INDEX jobs_by_blueprint ON jobs (blueprint, blueprint_version, n) WHERE status <> 'quarantined';
+CREATE INDEX jobs_quarantined ON jobs (id) WHERE status = 'quarantined';
+CREATE INDEX jobs_due ON jobs (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX jobs_leased ON jobs (lease_until) WHERE lease_until IS NOT NULL;
+
+-- Ended jobs: one immutable row each.
+CREATE TABLE ended_jobs (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  version INTEGER NOT NULL,
+  client TEXT NOT NULL,
+  blueprint TEXT NOT NULL,
+  blueprint_version INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  state TEXT NOT NULL,
+  entry INTEGER NOT NULL,
+  hops INTEGER NOT NULL,
+  failures INTEGER NOT NULL,
+  held INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  entered_at INTEGER NOT NULL,
+  ended_at INTEGER NOT NULL,
+  rest TEXT NOT NULL,
+  data TEXT NOT NULL
+) STRICT;
+CREATE INDEX ended_jobs_by_client ON ended_jobs (client, id);
+CREATE INDEX ended_jobs_unfinished ON ended_jobs (status, id) WHERE status <> 'finished';
+
+-- What a task asks of a worker. Tasks queue by class.
+CREATE TABLE classes (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  class TEXT NOT NULL                       -- {key, client, skill, requirements, maxCost}
+) STRICT;
+
+-- Open tasks. `n` is the arrival, which a task keeps for life.
+CREATE TABLE tasks (
+  n INTEGER PRIMARY KEY,
+  job INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  class INTEGER NOT NULL,
+  rank INTEGER NOT NULL,                    -- the priority, negated
+  status TEXT NOT NULL,
+  queued INTEGER NOT NULL,
+  delayed INTEGER NOT NULL,                 -- it has a ready timer
+  bound INTEGER NOT NULL,                   -- its requirements name a worker
+  attempts INTEGER NOT NULL,
+  attempt_id TEXT,
+  worker TEXT,
+  incarnation TEXT,
+  assigned_at INTEGER,
+  hand_out INTEGER,                         -- counts hand-outs of all tasks
+  failures INTEGER NOT NULL,
+  lost_runs INTEGER NOT NULL,
+  execution_limit_ms INTEGER NOT NULL,
+  timers TEXT NOT NULL,
+  due_at INTEGER,
+  spec TEXT NOT NULL,
+  UNIQUE (job, id)
+) STRICT;
+CREATE INDEX tasks_queue ON tasks (class, rank, n, lost_runs) WHERE queued = 1;
+CREATE INDEX tasks_held ON tasks (worker, hand_out) WHERE worker IS NOT NULL;
+CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
+
+-- Append-only. One row for each commit of a job; `seq` is that of its last entry.
+CREATE TABLE history (
+  position INTEGER PRIMARY KEY,
+  job INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  entries TEXT NOT NULL,
+  UNIQUE (job, seq)
+) STRICT;
+
+CREATE TABLE idempotency (
+  client TEXT NOT NULL,
+  key TEXT NOT NULL,
+  body_hash TEXT NOT NULL,
+  job_id TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,              -- in force until then, and while its job is open
+  look_at INTEGER NOT NULL,                 -- when the sweep looks at it next
+  PRIMARY KEY (client, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_sweep ON idempotency (look_at);
+
+CREATE TABLE reservations (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL,
+  job INTEGER NOT NULL,
+  amount REAL NOT NULL,
+  expires_at INTEGER
+) STRICT;
+CREATE INDEX reservations_by_key ON reservations (key, expires_at);
+CREATE INDEX reservations_by_job ON reservations (job);
+
+CREATE TABLE workers (
+  id TEXT PRIMARY KEY,
+  worker TEXT NOT NULL,
+  last_seen_at INTEGER NOT NULL,
+  silent_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX workers_silence ON workers (silent_at);
+
+CREATE TABLE blueprints (
+  name TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  graph TEXT NOT NULL,
+  offered_at INTEGER NOT NULL,
+  PRIMARY KEY (name, version)
+) STRICT, WITHOUT ROWID;
+
+-- Ended jobs by status (`ended:finished`, …), entries that were lost (`lost_entries`), and two
+-- marks below which nothing new may fall: `time` and `position`.
+CREATE TABLE counters (
+  name TEXT PRIMARY KEY,
+  value INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

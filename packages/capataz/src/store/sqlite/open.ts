@@ -1,0 +1,64 @@
+import type { Clock } from '../../std/clock.ts';
+import { StoreTime } from '../store-time.ts';
+import { foldWal, openReading, openWriting } from './database.ts';
+import { outage, unavailable } from './errors.ts';
+import { type Holder, livingHolder, StoreLock } from './lock.ts';
+import { migrate } from './migrate.ts';
+import { createFolder, type StorePlace, storePaths } from './paths.ts';
+import { Reads } from './reads.ts';
+import { Statements } from './statements.ts';
+import { OpenSqliteStore, type SqliteStore } from './store.ts';
+import { WriterLink } from './writer-link.ts';
+
+export type SqliteStoreOptions = StorePlace & {
+  readonly clock: Clock;
+  /**
+   * `full` (default): what was acknowledged survives the loss of power. `normal`: it survives the
+   * death of the process; the loss of power may take the last commits, and no more.
+   */
+  readonly synchronous?: 'full' | 'normal';
+  /** `off`: the history of a job is deleted when the job ends. Default `keep`. */
+  readonly history?: 'keep' | 'off';
+};
+
+/**
+ * Opens a store and holds it until it is closed or the process ends.
+ * @throws CapatazError STORE_IN_USE, STORE_NEWER, STORE_UNAVAILABLE
+ */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
+  const { clock, synchronous = 'full', history = 'keep' } = options;
+  const paths = storePaths(options);
+  createFolder(paths);
+  const lock = new StoreLock(paths, clock.now());
+  try {
+    const lastStored = prepare(paths.database, synchronous);
+    const writer = await WriterLink.start({ database: paths.database, synchronous, history });
+    const reads = new Reads(openReading(paths.database));
+    const time = new StoreTime(clock, lastStored);
+    const durable = synchronous === 'full';
+    return new OpenSqliteStore({ reads, writer, lock, time, durable });
+  } catch (error) {
+    lock.release();
+    const why = outage(error);
+    throw why === null ? error : unavailable(`${paths.database}: ${why}`, error);
+  }
+}
+
+/** Who has this store open at present, and where its server listens; null if nobody has. */
+export function describeHolder(folder: string): Holder | null {
+  return livingHolder(storePaths({ folder }));
+}
+
+/** Brings the database up to date. @returns the latest instant that is stored in it. */
+function prepare(file: string, synchronous: 'full' | 'normal'): number {
+  const database = openWriting(file, synchronous);
+  try {
+    migrate(database);
+    const statements = new Statements(database);
+    statements.run('classes-sweep');
+    foldWal(database);
+    return statements.one<{ time: number }>('marks').time;
+  } finally {
+    database.close();
+  }
+}

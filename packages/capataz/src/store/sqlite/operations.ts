@@ -1,0 +1,84 @@
+import { unreachable } from '../../std/assert.ts';
+import { applyChange } from './changes.ts';
+import { applyClaim, applyStart } from './claims.ts';
+import type { Answer, CommitAnswer, CommitOperation, Operation } from './messages.ts';
+import type { WriterState } from './writer-state.ts';
+
+/** Does one operation inside the running transaction. */
+export function applyOperation(state: WriterState, operation: Operation): Answer {
+  const { at } = operation;
+  const { statements } = state;
+  switch (operation.type) {
+    case 'commit':
+      return applyCommit(state, operation, at);
+    case 'renew_leases':
+      return operation.leases
+        .filter(
+          ({ jobId, token, until }) =>
+            statements.run('lease-renew', jobId, token, until).changes === 0,
+        )
+        .map(({ token }) => token);
+    case 'save_worker':
+      statements.run('worker-save', operation.id, operation.worker, at, operation.silentAt);
+      return null;
+    case 'touch_workers':
+      for (const { id, worker, seenAt, silentAt } of operation.touches) {
+        statements.run('worker-touch', id, worker, seenAt, silentAt);
+      }
+      return null;
+    case 'remove_worker':
+      statements.run('worker-remove', operation.id);
+      return null;
+    case 'offer_blueprint': {
+      const { name, version, graph } = operation;
+      return statements.one<{ graph: string }>('blueprint-offer', name, version, graph, at).graph;
+    }
+    case 'take_over':
+      statements.run('leases-end', at);
+      statements.run('silences-prolong', at, at + operation.graceMs);
+      return null;
+    case 'close':
+      statements.run('mark-raise', 'time', at);
+      return null;
+    default:
+      return unreachable(operation);
+  }
+}
+
+function applyCommit(state: WriterState, operation: CommitOperation, at: number): CommitAnswer {
+  const changes = operation.changes.map((change) => applyChange(state, change, at));
+  for (const start of operation.starts) applyStart(state, start, at);
+  for (const { jobId, book } of operation.notes) {
+    const open = state.statements.get<{ n: number }>('job-find', jobId);
+    const job = open ?? state.statements.get<{ n: number }>('ended-find', jobId);
+    const isKept = open !== undefined || state.history === 'keep';
+    if (job !== undefined && isKept) state.write(job.n, book, at);
+  }
+  return { changes, claims: operation.claims.map((claim) => applyClaim(state, claim, at)) };
+}
+
+const sweepEveryMs = 60_000;
+const sweepLimit = 500;
+/** A key whose job is open although it is old is looked at again after this time. */
+const lookAgainMs = 3_600_000;
+
+/** What each transaction does besides, at most so often. */
+export class Housekeeping {
+  #markedAt = 0;
+  #sweptAt = 0;
+
+  atEndOf(state: WriterState, at: number): void {
+    state.writeCounters();
+    if (at - this.#markedAt < 1_000) return;
+    this.#markedAt = at;
+    state.statements.run('mark-raise', 'time', at);
+    if (at - this.#sweptAt >= sweepEveryMs) this.#sweep(state, at);
+  }
+
+  /** A slice of the idempotency keys that have run out; a full slice means that more are waiting. */
+  #sweep({ statements }: WriterState, at: number): void {
+    const prolonged = statements.run('keys-prolong', at, at + lookAgainMs, sweepLimit).changes;
+    const expired = statements.run('keys-expire', at, sweepLimit).changes;
+    if (prolonged < sweepLimit && expired < sweepLimit) this.#sweptAt = at;
+  }
+}

@@ -1,0 +1,265 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { StoredEntry } from '../../core/history.ts';
+import type { Job, Task } from '../../core/job.ts';
+import type { TaskClass } from '../../core/requirements.ts';
+import { isFinal, type JobStatus, jobStatuses } from '../../core/status.ts';
+import type { WorkerRecord } from '../../core/worker.ts';
+import type {
+  BlueprintId,
+  CausesQuery,
+  Counts,
+  EventPage,
+  JobCauses,
+  JobEvent,
+  JobQuery,
+  StoredWorker,
+} from '../contract.ts';
+import { deadlineList, isRunnable } from '../rules.ts';
+import {
+  deadlinesOf,
+  entriesOf,
+  type HistoryRow,
+  type JobRow,
+  jobOf,
+  type TaskRow,
+  taskOf,
+} from './rows.ts';
+import { Statements, statementText } from './statements.ts';
+
+/** The connection that reads, on the engine's own thread: it sees every commit that was answered. */
+export class Reads {
+  readonly statements: Statements;
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.statements = new Statements(database);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** Several statements over one state of the store. */
+  together<T>(read: () => T): T {
+    this.#database.exec('BEGIN');
+    try {
+      return read();
+    } finally {
+      this.#database.exec('COMMIT');
+    }
+  }
+
+  /** Hot first: a job only ever moves from there to the ended ones. */
+  job(id: string): Job | null {
+    const row =
+      this.statements.get<JobRow>('read-job', id) ?? this.statements.get<JobRow>('read-ended', id);
+    return row === undefined ? null : jobOf(row);
+  }
+
+  tasks(jobIds: readonly string[]): Task[] {
+    return this.statements.all<TaskRow>('read-tasks', JSON.stringify(jobIds)).map(taskOf);
+  }
+
+  heldBy(worker: string): Task[] {
+    return this.statements.all<TaskRow>('read-held', worker).map(taskOf);
+  }
+
+  jobs(query: JobQuery): Job[] {
+    const statuses = query.status ?? jobStatuses;
+    const ended = statuses.filter(isFinal);
+    const hot = statuses.filter((status) => !isFinal(status));
+    const rows = this.together(() => [
+      ...(hot.length === 0 ? [] : this.#list('list-hot', 'j', query, hot)),
+      ...(ended.length === 0 ? [] : this.#list('list-ended', 'e', query, ended)),
+    ]);
+    return rows
+      .sort((a, b) => (a.id < b.id ? 1 : -1))
+      .slice(0, query.limit)
+      .map(jobOf);
+  }
+
+  #list(name: string, table: string, query: JobQuery, statuses: readonly JobStatus[]): JobRow[] {
+    const parameters: SQLInputValue[] = [query.limit];
+    const conditions: string[] = [];
+    const demand = (condition: string, value: SQLInputValue | undefined): void => {
+      if (value === undefined) return;
+      parameters.push(value);
+      conditions.push(`${table}.${condition} ?${parameters.length}`);
+    };
+    demand('client =', query.client);
+    demand('blueprint =', query.blueprint);
+    demand('state =', query.state);
+    demand('id <', query.before);
+    // Written out, from the closed set of statuses, so that the partial indexes apply.
+    if (query.status !== undefined) {
+      const list = statuses.map((status) => `'${status}'`).join(', ');
+      conditions.push(
+        statuses.length === 1 ? `${table}.status = ${list}` : `${table}.status IN (${list})`,
+      );
+    }
+    const text = statementText(name);
+    const where =
+      conditions.length === 0
+        ? text
+        : text.replace('WHERE TRUE', `WHERE ${conditions.join(' AND ')}`);
+    return this.statements.allOf<JobRow>(where, ...parameters);
+  }
+
+  history(jobId: string, after: number, limit: number): StoredEntry[] {
+    const rows = this.statements.all<HistoryRow>('read-history', jobId, after, limit);
+    return rows
+      .flatMap(entriesOf)
+      .filter(({ seq }) => seq > after)
+      .slice(0, limit);
+  }
+
+  events(after: number, limit: number): EventPage {
+    const rows = this.statements.all<HistoryRow & { position: number; id: string; client: string }>(
+      'read-events',
+      after,
+      limit,
+    );
+    const events: JobEvent[] = [];
+    let position = after;
+    for (const row of rows) {
+      if (events.length >= limit) break;
+      ({ position } = row);
+      for (const entry of entriesOf(row))
+        events.push({ position, jobId: row.id, client: row.client, entry });
+    }
+    return { events, position };
+  }
+
+  runnable(offered: readonly BlueprintId[], limit: number): string[] {
+    const found = this.together(() =>
+      offered.flatMap(({ name, version }) =>
+        this.statements.all<{ n: number; id: string }>('runnable', name, version, limit),
+      ),
+    );
+    return found
+      .sort((a, b) => a.n - b.n)
+      .slice(0, limit)
+      .map(({ id }) => id);
+  }
+
+  queuedClasses(): TaskClass[] {
+    const rows = this.statements.all<{ class: string }>('queued-classes');
+    return rows.map((row) => JSON.parse(row.class) as TaskClass);
+  }
+
+  workers(): StoredWorker[] {
+    const rows = this.statements.all<{ worker: string; last_seen_at: number; silent_at: number }>(
+      'read-workers',
+    );
+    return rows.map(({ worker, last_seen_at: lastSeenAt, silent_at: silentAt }) => ({
+      worker: JSON.parse(worker) as WorkerRecord,
+      lastSeenAt,
+      silentAt,
+    }));
+  }
+
+  orphans(offered: readonly BlueprintId[], since: number, limit: number): string[] {
+    const found = this.together(() =>
+      this.#openBlueprints()
+        .filter(
+          ({ name, version }) =>
+            !offered.some((own) => own.name === name && own.version === version),
+        )
+        .filter(
+          ({ name, version }) =>
+            this.statements.get('offered-since', name, version, since) === undefined,
+        )
+        .flatMap(({ name, version }) =>
+          this.statements.all<{ n: number; id: string }>('jobs-of-blueprint', name, version, limit),
+        ),
+    );
+    return found
+      .sort((a, b) => a.n - b.n)
+      .slice(0, limit)
+      .map(({ id }) => id);
+  }
+
+  #openBlueprints(): BlueprintId[] {
+    const found: BlueprintId[] = [];
+    for (let last: BlueprintId = { name: '', version: 0 }; ; ) {
+      const row = this.statements.get<{ blueprint: string; blueprint_version: number }>(
+        'next-blueprint',
+        last.name,
+        last.version,
+      );
+      if (row === undefined) return found;
+      last = { name: row.blueprint, version: row.blueprint_version };
+      found.push(last);
+    }
+  }
+
+  counts(): Counts {
+    return this.together(() => {
+      const jobs: Partial<Record<JobStatus, number>> = {};
+      const tasks: Partial<Record<Task['status'], number>> = {};
+      let queued = 0;
+      let lostEntries = 0;
+      for (const { status, count } of this.statements.all<{ status: JobStatus; count: number }>(
+        'count-jobs',
+      ))
+        jobs[status] = count;
+      for (const row of this.statements.all<{
+        status: Task['status'];
+        count: number;
+        queued: number;
+      }>('count-tasks')) {
+        tasks[row.status] = row.count;
+        queued += row.queued;
+      }
+      for (const { name, value } of this.statements.all<{ name: string; value: number }>(
+        'counters',
+      )) {
+        if (name.startsWith('ended:')) jobs[name.slice('ended:'.length) as JobStatus] = value;
+        if (name === 'lost_entries') lostEntries = value;
+      }
+      return { jobs, tasks, queued, lostEntries };
+    });
+  }
+
+  causes(of: CausesQuery): JobCauses[] {
+    return this.together(() => {
+      const jobs =
+        'id' in of
+          ? this.statements.all<JobRow>('read-job', of.id)
+          : this.statements.all<JobRow>('causes', of.after, of.limit);
+      const tasks = this.statements.all<TaskRow>(
+        'read-tasks',
+        JSON.stringify(jobs.map(({ id }) => id)),
+      );
+      const workers = [...new Set(tasks.flatMap(({ worker }) => worker ?? []))];
+      const known = this.statements.all<{ id: string }>('known-workers', JSON.stringify(workers));
+      const knownIds = new Set(known.map(({ id }) => id));
+      const ofJobs = Map.groupBy(tasks, (task) => task.job_id);
+      return jobs.map((job) => causesOf(job, ofJobs.get(job.id) ?? [], knownIds));
+    });
+  }
+}
+
+function causesOf(
+  row: JobRow,
+  tasks: readonly TaskRow[],
+  knownWorkers: ReadonlySet<string>,
+): JobCauses {
+  const job = jobOf(row);
+  const ownTimers = deadlineList(deadlinesOf(row)).map((timer) => ({ taskId: null, ...timer }));
+  const taskTimers = tasks.flatMap((task) =>
+    deadlineList(deadlinesOf(task)).map((timer) => ({ taskId: task.id, ...timer })),
+  );
+  return {
+    job,
+    tasks: tasks.map(taskOf),
+    runnable: isRunnable(job),
+    leaseEndsAt: row.lease_until,
+    timers: [...ownTimers, ...taskTimers],
+    queued: tasks.filter(({ queued }) => queued === 1).map(({ id }) => id),
+    watched: tasks
+      .filter(({ worker }) => worker !== null && knownWorkers.has(worker))
+      .map(({ id }) => id),
+  };
+}

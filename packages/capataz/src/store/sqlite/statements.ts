@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { assert } from '../../std/assert.ts';
+
+/** A statement lies in a file of its own, whose header names parameters and result. */
+export function statementText(name: string): string {
+  return readFileSync(new URL(`./statements/${name}.sql`, import.meta.url), 'utf8');
+}
+
+/** The statements of one connection, each prepared when it is first needed and kept. */
+export class Statements {
+  readonly #database: DatabaseSync;
+  readonly #prepared = new Map<string, StatementSync>();
+  readonly #composed = new Map<string, StatementSync>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  run(name: string, ...parameters: SQLInputValue[]): { changes: number; rowid: number } {
+    const { changes, lastInsertRowid } = this.#statement(name).run(...parameters);
+    return { changes: Number(changes), rowid: Number(lastInsertRowid) };
+  }
+
+  /** `Row` is what the statement's header promises; node:sqlite can't know it. */
+  get<Row>(name: string, ...parameters: SQLInputValue[]): Row | undefined {
+    return this.#statement(name).get(...parameters) as Row | undefined;
+  }
+
+  /** `get` for statements that always give a row. */
+  one<Row>(name: string, ...parameters: SQLInputValue[]): Row {
+    const row = this.get<Row>(name, ...parameters);
+    assert(row !== undefined, `statement ${name} gave no row`);
+    return row;
+  }
+
+  all<Row>(name: string, ...parameters: SQLInputValue[]): Row[] {
+    return this.#statement(name).all(...parameters) as Row[];
+  }
+
+  /** For the few statements that are put together; their number is bounded by forgetting all. */
+  allOf<Row>(text: string, ...parameters: SQLInputValue[]): Row[] {
+    let statement = this.#composed.get(text);
+    if (statement === undefined) {
+      if (this.#composed.size >= 100) this.#composed.clear();
+      statement = this.#database.prepare(text);
+      this.#composed.set(text, statement);
+    }
+    return statement.all(...parameters) as Row[];
+  }
+
+  #statement(name: string): StatementSync {
+    let statement = this.#prepared.get(name);
+    if (statement === undefined) {
+      statement = this.#database.prepare(statementText(name));
+      this.#prepared.set(name, statement);
+    }
+    return statement;
+  }
+}

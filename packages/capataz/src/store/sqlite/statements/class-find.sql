@@ -1,0 +1,2 @@
+-- ?1 key
+SELECT id FROM classes WHERE key = ?1

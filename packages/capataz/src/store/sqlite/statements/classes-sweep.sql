@@ -1,0 +1,2 @@
+-- Forgets classes without tasks.
+DELETE FROM classes WHERE id NOT IN (SELECT class FROM tasks)

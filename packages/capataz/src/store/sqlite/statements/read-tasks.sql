@@ -1,0 +1,6 @@
+-- Open tasks of jobs, by arrival.
+-- ?1 JSON list of job ids
+SELECT t.n, t.id, j.id AS job_id, t.status, t.queued, t.attempts, t.attempt_id, t.worker, t.incarnation,
+  t.assigned_at, t.failures, t.lost_runs, t.timers, t.spec
+FROM jobs j JOIN tasks t ON t.job = j.n
+WHERE j.id IN (SELECT value FROM json_each(?1)) ORDER BY t.n

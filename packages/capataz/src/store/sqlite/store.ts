@@ -1,0 +1,207 @@
+import type { StoredEntry } from '../../core/history.ts';
+import type { Job, Task } from '../../core/job.ts';
+import type { TaskClass } from '../../core/requirements.ts';
+import type { WorkerRecord } from '../../core/worker.ts';
+import type {
+  BlueprintId,
+  BlueprintOffer,
+  Capabilities,
+  CausesQuery,
+  Counts,
+  DuePage,
+  EventPage,
+  JobCauses,
+  JobQuery,
+  LeaseRenewal,
+  Store,
+  StoredWorker,
+  Work,
+  WorkerTouch,
+  WorkOutcome,
+} from '../contract.ts';
+import type { StoreTime } from '../store-time.ts';
+import { duePage } from './due.ts';
+import { decodeOutcome, encodeWork } from './encode.ts';
+import { outage, unavailable } from './errors.ts';
+import type { StoreLock } from './lock.ts';
+import type { CommitAnswer } from './messages.ts';
+import type { Reads } from './reads.ts';
+import type { WriterLink } from './writer-link.ts';
+
+/** A store that can also be told where its server listens. */
+export interface SqliteStore extends Store {
+  /** Writes the address beside the lock, for the CLI to find (S-67); null takes it away. */
+  publishUrl(url: string | null): void;
+}
+
+export interface SqliteParts {
+  readonly reads: Reads;
+  readonly writer: WriterLink;
+  readonly lock: StoreLock;
+  readonly time: StoreTime;
+  /** Whether each commit waits until the disk has it. */
+  readonly durable: boolean;
+}
+
+/** Writes go to the writing thread, reads are done here. */
+export class OpenSqliteStore implements SqliteStore {
+  readonly capabilities: Capabilities;
+  readonly #reads: Reads;
+  readonly #writer: WriterLink;
+  readonly #lock: StoreLock;
+  readonly #time: StoreTime;
+  #closing: Promise<void> | null = null;
+
+  constructor({ reads, writer, lock, time, durable }: SqliteParts) {
+    this.capabilities = { name: 'sqlite', durable, shared: false };
+    this.#reads = reads;
+    this.#writer = writer;
+    this.#lock = lock;
+    this.#time = time;
+  }
+
+  publishUrl(url: string | null): void {
+    this.#lock.publishUrl(url);
+  }
+
+  async now(): Promise<number> {
+    return this.#time.now();
+  }
+
+  async commit(work: Work): Promise<WorkOutcome> {
+    const at = this.#time.now();
+    const { operation, jobs } = encodeWork(work, at);
+    const answer = (await this.#writer.ask({ ...operation, at })) as CommitAnswer;
+    return decodeOutcome(answer, jobs, work.claims ?? [], at);
+  }
+
+  async job(id: string): Promise<Job | null> {
+    return this.#read((reads) => reads.job(id));
+  }
+
+  async tasks(jobIds: readonly string[]): Promise<Task[]> {
+    return this.#read((reads) => reads.tasks(jobIds));
+  }
+
+  async jobs(query: JobQuery): Promise<Job[]> {
+    return this.#read((reads) => reads.jobs(query));
+  }
+
+  async history(jobId: string, after: number, limit: number): Promise<StoredEntry[]> {
+    return this.#read((reads) => reads.history(jobId, after, limit));
+  }
+
+  async events(after: number, limit: number): Promise<EventPage> {
+    return this.#read((reads) => reads.events(after, limit));
+  }
+
+  async due(limit: number): Promise<DuePage> {
+    return this.#read((reads) => duePage(reads, this.#time.now(), limit));
+  }
+
+  async runnable(offered: readonly BlueprintId[], limit: number): Promise<string[]> {
+    return this.#read((reads) => reads.runnable(offered, limit));
+  }
+
+  async renewLeases(leases: readonly LeaseRenewal[]): Promise<string[]> {
+    const at = this.#time.now();
+    const renewals = leases.map(({ jobId, token, forMs }) => ({ jobId, token, until: at + forMs }));
+    return (await this.#writer.ask({ type: 'renew_leases', at, leases: renewals })) as string[];
+  }
+
+  async queuedClasses(): Promise<TaskClass[]> {
+    return this.#read((reads) => reads.queuedClasses());
+  }
+
+  async heldBy(worker: string): Promise<Task[]> {
+    return this.#read((reads) => reads.heldBy(worker));
+  }
+
+  async saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void> {
+    const at = this.#time.now();
+    const { id } = worker;
+    await this.#writer.ask({
+      type: 'save_worker',
+      at,
+      id,
+      worker: JSON.stringify(worker),
+      silentAt: at + silentAfterMs,
+    });
+  }
+
+  async touchWorkers(touches: readonly WorkerTouch[]): Promise<void> {
+    const at = this.#time.now();
+    const messages = touches.map(({ id, silentAfterMs, worker, unseen = false }) => ({
+      id,
+      worker: worker === undefined ? null : JSON.stringify(worker),
+      seenAt: unseen ? null : at,
+      silentAt: at + silentAfterMs,
+    }));
+    await this.#writer.ask({ type: 'touch_workers', at, touches: messages });
+  }
+
+  async workers(): Promise<StoredWorker[]> {
+    return this.#read((reads) => reads.workers());
+  }
+
+  async removeWorker(id: string): Promise<void> {
+    await this.#writer.ask({ type: 'remove_worker', at: this.#time.now(), id });
+  }
+
+  async offerBlueprint({ name, version, graph }: BlueprintOffer): Promise<string> {
+    const at = this.#time.now();
+    return (await this.#writer.ask({
+      type: 'offer_blueprint',
+      at,
+      name,
+      version,
+      graph,
+    })) as string;
+  }
+
+  async orphans(
+    offered: readonly BlueprintId[],
+    olderThanMs: number,
+    limit: number,
+  ): Promise<string[]> {
+    return this.#read((reads) => reads.orphans(offered, this.#time.now() - olderThanMs, limit));
+  }
+
+  async counts(): Promise<Counts> {
+    return this.#read((reads) => reads.counts());
+  }
+
+  async causes(of: CausesQuery): Promise<JobCauses[]> {
+    return this.#read((reads) => reads.causes(of));
+  }
+
+  async takeOver(graceMs: number): Promise<void> {
+    await this.#writer.ask({ type: 'take_over', at: this.#time.now(), graceMs });
+  }
+
+  /** Calling it again waits for the same end. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** The reading connection goes first, so that the writer can fold the WAL back completely. */
+  async #close(): Promise<void> {
+    this.#reads.close();
+    try {
+      await this.#writer.close(this.#time.now());
+    } finally {
+      this.#lock.release();
+    }
+  }
+
+  #read<T>(read: (reads: Reads) => T): T {
+    if (this.#closing !== null) throw unavailable('it is closed');
+    try {
+      return read(this.#reads);
+    } catch (error) {
+      const why = outage(error);
+      throw why === null ? error : unavailable(why, error);
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { Worker } from 'node:worker_threads';
+import { InternalError } from '../../std/assert.ts';
+import { unavailable } from './errors.ts';
+import type { Answer, FromWriter, Operation, Reply, WriterOptions } from './messages.ts';
+
+interface Asked {
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The asking end of the line to the thread that writes: what is asked first is answered first. */
+export class WriterLink {
+  readonly #worker: Worker;
+  readonly #asked: Asked[] = [];
+  #answered = 0;
+  #unsent: Operation[] = [];
+  #refusal: Error | null = null;
+
+  private constructor(worker: Worker, ready: () => void) {
+    this.#worker = worker;
+    worker.on('message', (text: string) => {
+      const message = JSON.parse(text) as FromWriter;
+      if (message.type === 'ready') ready();
+      else this.#settle(message.replies);
+    });
+    worker.on('error', (error) =>
+      this.#fail(unavailable(`the writing thread died (${error.message})`, error)),
+    );
+    worker.on('exit', () => this.#fail(unavailable('it is closed')));
+  }
+
+  /** Resolves when the writer has opened the database. */
+  static async start(options: WriterOptions): Promise<WriterLink> {
+    // The same module, as source or compiled.
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    const worker = new Worker(new URL(`./writer.${extension}`, import.meta.url), {
+      workerData: options,
+    });
+    const ready = Promise.withResolvers<void>();
+    const link = new WriterLink(worker, ready.resolve);
+    worker.once('error', ready.reject);
+    await ready.promise;
+    // From now on only a request that waits for its answer keeps the process alive.
+    worker.unref();
+    return link;
+  }
+
+  /** What is asked in one turn of the event loop travels together. */
+  ask(operation: Operation): Promise<Answer> {
+    if (this.#refusal !== null) return Promise.reject(this.#refusal);
+    return new Promise((resolve, reject) => {
+      if (this.#asked.length === this.#answered) this.#worker.ref();
+      this.#asked.push({ resolve, reject });
+      this.#unsent.push(operation);
+      if (this.#unsent.length === 1) queueMicrotask(() => this.#send());
+    });
+  }
+
+  /** Finishes what was asked, then lets the thread end. */
+  async close(at: number): Promise<void> {
+    const closed = this.ask({ type: 'close', at });
+    this.#refusal ??= unavailable('it is closed');
+    await closed;
+    await this.#worker.terminate();
+  }
+
+  #send(): void {
+    const operations = this.#unsent;
+    this.#unsent = [];
+    try {
+      this.#worker.postMessage(JSON.stringify(operations));
+    } catch (error) {
+      // Something in it is no JSON: then none of it was sent.
+      const cause = error instanceof Error ? error : new Error(String(error));
+      for (const { reject } of this.#asked.splice(-operations.length)) reject(cause);
+    }
+  }
+
+  #settle(replies: readonly Reply[]): void {
+    for (const reply of replies) {
+      const asked = this.#asked[this.#answered];
+      this.#answered += 1;
+      if (asked === undefined) continue;
+      if (reply.type === 'done') asked.resolve(reply.answer);
+      else if (reply.type === 'outage') asked.reject(unavailable(reply.why));
+      else asked.reject(new InternalError(`${reply.message}\n${reply.stack}`));
+    }
+    if (this.#answered === this.#asked.length) this.#worker.unref();
+    if (this.#answered > 1_000 || this.#answered === this.#asked.length) {
+      this.#asked.splice(0, this.#answered);
+      this.#answered = 0;
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#refusal ??= error;
+    for (const { reject } of this.#asked.splice(this.#answered)) reject(error);
+  }
+}
