@@ -11,6 +11,7 @@ const commands = {
   format: 'scripts/format.ts',
   test: 'scripts/test.ts',
   build: 'scripts/build.ts',
+  reference: 'scripts/reference.ts',
   demo: 'examples/digest/demo.ts',
   sim: 'packages/capataz/src/testing/sim-command.ts',
 };

@@ -59,6 +59,11 @@ export const librarySources = allSources.filter(({ path }) =>
   path.startsWith(`${packageSources}/`),
 );
 
+/** What only tests use: the programs they start, the data they share. */
+export function isFixture(path: string): boolean {
+  return /\/fixtures(?:\.ts|\/)/.test(path);
+}
+
 export function isTest(path: string): boolean {
   return path.endsWith('.test.ts');
 }

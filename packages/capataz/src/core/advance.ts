@@ -1,13 +1,21 @@
 import { durationMs } from '../std/duration.ts';
-import { cleanJson, isJsonObject, type JsonObject, type JsonValue } from '../std/json.ts';
+import {
+  cleanJson,
+  cleanText,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from '../std/json.ts';
 import type { Action, DispatchAction, RetryAction } from './action.ts';
 import { failedState, type Handler, isRetryTarget } from './blueprint.ts';
 import { HandlerView } from './handler.ts';
 import type { JobError, Resume, TaskSpec } from './job.ts';
+import { type Requirements, requirementsProblem } from './requirements.ts';
 import { backoffMs, quarantine, type RetryPolicy, retryPolicy } from './retry.ts';
 import type { HandlerError, Timer } from './signal.ts';
 import type { FinalStatus } from './status.ts';
 import type { Step } from './step.ts';
+import { strategyNames } from './strategy.ts';
 
 const defaultExecutionLimitMs = 300_000;
 const maxPriority = 1_000;
@@ -15,7 +23,7 @@ const maxPriority = 1_000;
 /** Enters a state and goes on through every `handle` until the job waits, runs or ends. */
 export function enterState(step: Step, name: string): void {
   for (let next: string | null = name; next !== null; ) {
-    if (!step.blueprint.states.has(next)) return endJob(step, 'failed', step.job.error, next);
+    if (!step.blueprint.states.has(next)) return endFailed(step, next);
     if (step.job.hops >= step.context.maxTransitions) return endLoop(step);
     step.enter(next);
     next = runState(step);
@@ -33,7 +41,8 @@ export function runState(step: Step): string | null {
   }
   const view = new HandlerView(step.job, { ...step.context, stores: step.blueprint.stores });
   try {
-    return applyAction(step, handler.slot.handle(view) ?? undefined, view.dataAfter());
+    const action = settled(step, handler.slot.handle(view));
+    return applyAction(step, action ?? undefined, view.dataAfter());
   } catch (error) {
     failHandler(step, toHandlerError(error));
     return null;
@@ -52,9 +61,30 @@ function chooseHandler(step: Step): Handler | null {
   return null;
 }
 
+/**
+ * A promise can't be waited for inside a decision. Its own failure is taken, so that nobody is left
+ * to miss it: an unhandled rejection would end the process.
+ */
+function settled<T>(step: Step, returned: T): T {
+  if (!(returned instanceof Promise)) return returned;
+  returned.catch(() => undefined);
+  throw fault(step, 'is a handle and returned a promise; what awaits must be a run');
+}
+
+/** Whatever was thrown, as text that every store can keep (B-086). */
 export function toHandlerError(error: unknown): HandlerError {
-  if (!(error instanceof Error)) return { message: String(error) };
-  return { message: error.message, ...(error.stack === undefined ? {} : { stack: error.stack }) };
+  if (!(error instanceof Error)) return { message: textOf(error) };
+  const message = textOf(error.message);
+  return error.stack === undefined ? { message } : { message, stack: textOf(error.stack) };
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return cleanText(value);
+  try {
+    return cleanText(String(value));
+  } catch {
+    return `a value of type ${typeof value} that has no text`;
+  }
 }
 
 /**
@@ -67,7 +97,7 @@ export function applyAction(
   action: Action | undefined,
   data: JsonObject,
 ): string | null {
-  const stored = storable(data, 'job.data') as JsonObject;
+  const stored = data === step.job.data ? data : storableObject(data, 'job.data');
   if (action === undefined) {
     if (step.state.end === null)
       throw fault(step, 'returned no action, and the state is no end state');
@@ -112,7 +142,7 @@ export function applyAction(
       const details =
         action.details === undefined ? {} : { details: storable(action.details, 'details') };
       step.set({ data: stored });
-      endJob(step, 'failed', { code: 'FAILED', message: String(action.reason), ...details });
+      endJob(step, 'failed', { code: 'FAILED', message: textOf(action.reason), ...details });
       return null;
     }
     case 'retry':
@@ -129,8 +159,8 @@ function retryHandler(step: Step, action: RetryAction, data: JsonObject): null {
   const afterMs = action.after === undefined ? undefined : durationMs(action.after);
   step.set({ data });
   failHandler(step, {
-    message: String(action.reason),
-    ...(action.class === undefined ? {} : { class: action.class }),
+    message: textOf(action.reason),
+    ...(action.class === undefined ? {} : { class: textOf(action.class) }),
     ...(afterMs === undefined ? {} : { afterMs }),
   });
   return null;
@@ -158,9 +188,14 @@ function storable(value: unknown, what: string): JsonValue {
   );
 }
 
+function storableObject(value: unknown, what: string): JsonObject {
+  const cleaned = storable(value, what);
+  if (isJsonObject(cleaned)) return cleaned;
+  throw new Error(`${what} must be an object, not ${JSON.stringify(cleaned).slice(0, 100)}`);
+}
+
 function startTask(step: Step, action: DispatchAction, data: JsonObject): null {
-  const on = action.options.on;
-  if (!isJsonObject(on)) throw fault(step, 'dispatches without on: { status: state }');
+  const on = targetsOf(step, action);
   for (const target of Object.values(on)) checkTarget(step, target);
   const spec = taskSpec(step, action);
   const delay = action.options.delay;
@@ -168,7 +203,7 @@ function startTask(step: Step, action: DispatchAction, data: JsonObject): null {
   const taskId = step.context.newId();
   step.await({
     status: 'waiting_for_worker',
-    wait: { type: 'task', taskId, on: { ...on } },
+    wait: { type: 'task', taskId, on },
     data,
     hops: 0,
   });
@@ -184,37 +219,64 @@ function startTask(step: Step, action: DispatchAction, data: JsonObject): null {
   return null;
 }
 
+/** A copy: what the handler still holds may not change what was decided. */
+function targetsOf(step: Step, { options }: DispatchAction): Readonly<Record<string, string>> {
+  const on = cleanJson(options.on);
+  if (!isJsonObject(on)) throw fault(step, 'dispatches without on: { status: state }');
+  const targets = Object.entries(on).map(([status, target]) => {
+    if (typeof target === 'string') return [status, target] as const;
+    throw fault(step, `dispatches with on.${status} that names no state`);
+  });
+  return Object.fromEntries(targets);
+}
+
 function taskSpec(step: Step, { skill, params, options }: DispatchAction): TaskSpec {
   const { job } = step;
   const priority = options.priority ?? job.options.priority;
-  if (!(Math.abs(priority) <= maxPriority)) {
+  if (typeof priority !== 'number' || !(Math.abs(priority) <= maxPriority)) {
     throw fault(
       step,
       `dispatches with priority ${priority}; it goes from -${maxPriority} to ${maxPriority}`,
     );
   }
   if (typeof skill !== 'string' || skill === '') throw fault(step, 'dispatches without a skill');
+  const strategy = options.strategy ?? 'default';
+  if (!strategyNames.includes(strategy)) {
+    throw fault(
+      step,
+      `dispatches with strategy "${strategy}"; there is ${strategyNames.join(', ')}`,
+    );
+  }
+  const maxCost = options.maxCost ?? null;
+  if (maxCost !== null && !Number.isFinite(maxCost)) {
+    throw fault(step, `dispatches with maxCost ${maxCost}, which is no number`);
+  }
   const ms = (text: string | undefined): number | null =>
     text === undefined ? null : durationMs(text);
   return {
     client: job.client,
-    skill,
-    params: storable(params, 'params') as JsonObject,
-    requirements: storable(options.requirements ?? {}, 'requirements') as TaskSpec['requirements'],
-    strategy: options.strategy ?? 'default',
-    maxCost: options.maxCost ?? null,
+    skill: cleanText(skill),
+    params: storableObject(params, 'params'),
+    requirements: taskRequirements(step, options.requirements ?? {}),
+    strategy,
+    maxCost,
     priority,
     dispatchTimeoutMs: ms(options.dispatchTimeout) ?? job.options.dispatchTimeoutMs,
     resultTimeoutMs: ms(options.resultTimeout) ?? job.options.resultTimeoutMs,
     executionLimitMs: ms(options.executionLimit) ?? defaultExecutionLimitMs,
     retry: taskRetry(step, options.retry),
-    metadata:
-      options.metadata === undefined
-        ? null
-        : (storable(options.metadata, 'metadata') as JsonObject),
+    metadata: options.metadata === undefined ? null : storableObject(options.metadata, 'metadata'),
     correlationId: job.correlationId,
     trace: job.trace,
   };
+}
+
+function taskRequirements(step: Step, asked: Requirements): Requirements {
+  const cleaned = storableObject(asked, 'requirements');
+  const problem = requirementsProblem(cleaned);
+  if (problem !== null) throw fault(step, `dispatches with requirements whose ${problem}`);
+  // The check above is what the type says.
+  return cleaned as Requirements;
 }
 
 function taskRetry(step: Step, options: DispatchAction['options']['retry']): RetryPolicy {
@@ -264,7 +326,7 @@ export function failHandler(step: Step, error: HandlerError): void {
 }
 
 /** A retry function of the user's that throws must not keep the failure from being written. */
-function handlerRetry(step: Step, failureClass: string | undefined): RetryPolicy {
+export function handlerRetry(step: Step, failureClass?: string): RetryPolicy {
   try {
     return step.state.retry(step.job, failureClass);
   } catch {
@@ -316,14 +378,16 @@ export function endJob(
   });
 }
 
+/** In a state that means failure; `state` may be the `failed` that the blueprint does not have. */
+function endFailed(step: Step, state = step.job.state): void {
+  const error = step.job.error ?? { code: 'FAILED', message: `ended in state "${state}"` };
+  endJob(step, 'failed', error, state);
+}
+
 function endHere(step: Step): null {
   const { end } = step.state;
   if (end === 'failed') {
-    endJob(
-      step,
-      'failed',
-      step.job.error ?? { code: 'FAILED', message: `ended in state "${step.job.state}"` },
-    );
+    endFailed(step);
   } else if (end === 'finished') {
     step.set({ result: step.job.result ?? step.job.data });
     endJob(step, 'finished', null);

@@ -7,6 +7,9 @@ import type { Job } from './job.ts';
 import { quarantine, type RetryOptions, type RetryPolicy, retryPolicy } from './retry.ts';
 import type { StandardSchema } from './standard-schema.ts';
 
+/** The state that takes what no transition takes; every state has this edge. */
+export const failedState = 'failed';
+
 /** A state machine as its author writes it. `S`: its state names. `I`: the type of its input. */
 export interface BlueprintDefinition<S extends string, I> {
   /** Letters, digits, `_`, `-` and `.`; it is part of URLs. */
@@ -17,7 +20,8 @@ export interface BlueprintDefinition<S extends string, I> {
   readonly input?: StandardSchema<I>;
   /** Reachable as `job.stores` in every handler. */
   readonly stores?: Readonly<Record<string, unknown>>;
-  readonly states: { readonly [K in S]: StateDefinition<NoInfer<S>, I> };
+  /** Every state may lead to `failed`, also where the blueprint has no state of that name. */
+  readonly states: { readonly [K in S]: StateDefinition<NoInfer<S> | typeof failedState, I> };
 }
 
 export interface StateDefinition<S extends string, I> extends HandlerSlots<S, I> {
@@ -78,9 +82,6 @@ export interface Handler {
     | { readonly type: 'handle'; readonly handle: Handle }
     | { readonly type: 'run'; readonly run: Run };
 }
-
-/** The state that takes what no transition takes; every state has this edge. */
-export const failedState = 'failed';
 
 const defaultTimeoutMs = 5 * 60_000;
 
@@ -154,8 +155,7 @@ function compileState(
   if (typeof retry === 'object') {
     compileRetry(retry, undefined, report);
     for (const then of retryTargets(retry)) {
-      if (!isRetryTarget(then, to))
-        report(`retry.then "${then}" is neither "quarantine" nor one of its to`);
+      if (!isRetryTarget(then, to)) report(retryTargetProblem(then));
     }
   }
   return {
@@ -165,8 +165,12 @@ function compileState(
     aggregate: definition.aggregate === true,
     fanOut: definition.fanOut === true,
     handlers: compileHandlers(definition, report),
-    retry: (job, failureClass) =>
-      compileRetry(typeof retry === 'function' ? retry(job) : (retry ?? {}), failureClass, refuse),
+    retry: (job, failureClass) => {
+      const options = typeof retry === 'function' ? retry(job) : (retry ?? {});
+      const policy = compileRetry(options, failureClass, refuse);
+      if (!isRetryTarget(policy.then, to)) refuse(retryTargetProblem(policy.then));
+      return policy;
+    },
     timeoutMs: timeoutMs ?? defaultTimeoutMs,
   };
 }
@@ -179,6 +183,10 @@ function retryTargets({ then, classes = {} }: RetryOptions): string[] {
 /** Spent retries may lead to quarantine, to `failed`, or along a declared edge. */
 export function isRetryTarget(target: string, to: ReadonlySet<string>): boolean {
   return target === quarantine || target === failedState || to.has(target);
+}
+
+function retryTargetProblem(then: string): string {
+  return `retry.then "${then}" is neither "quarantine" nor one of its to`;
 }
 
 /** A retry function that gives nonsense is a failure of the handler. */
@@ -214,6 +222,9 @@ function compileHandlers(
     report('has both handlers and a handler of its own; move it to the end of handlers');
   }
   const written = own ? [definition] : (definition.handlers ?? []);
+  if (written.length === 0 && definition.end === undefined) {
+    report('has no handler, and only an end state may have none');
+  }
   const compiled: Handler[] = [];
   for (const [index, handler] of written.entries()) {
     const slot = handlerSlot(handler);
@@ -277,9 +288,6 @@ function edgeProblems(state: State, states: ReadonlyMap<string, State>): string[
   }
   if (state.end === null && state.to.size === 0) {
     problems.push(`state "${state.name}" is a dead end: it has neither to nor end`);
-  }
-  if (state.end === null && state.handlers.length === 0) {
-    problems.push(`state "${state.name}" has no handler, and only an end state may have none`);
   }
   if (state.fanOut && !targets.some((target) => target?.aggregate === true)) {
     problems.push(`state "${state.name}" fans out, but none of its targets has aggregate: true`);

@@ -4,6 +4,7 @@ import {
   enterState,
   failHandler,
   giveUp,
+  handlerRetry,
   parkJob,
   queueTimers,
   runState,
@@ -185,7 +186,7 @@ function onHandlerFailed(step: Step, { token, error }: HandlerFailedSignal): Ref
 function onHandlerLost(step: Step, { token }: HandlerLostSignal): RefusalReason | null {
   if (step.job.lease?.token !== token) return 'lease_not_current';
   const failures = step.job.failures + 1;
-  const policy = step.state.retry(step.job);
+  const policy = handlerRetry(step);
   step.set({ failures });
   step.note({
     type: 'handler_lost',
@@ -204,21 +205,16 @@ function onHandlerLost(step: Step, { token }: HandlerLostSignal): RefusalReason 
 
 function onDeadline(step: Step, signal: DeadlineSignal): RefusalReason | null {
   if (signal.task !== null) return onTaskDeadline(step, signal, signal.task);
-  const { wait, entry } = step.job;
+  const { wait } = step.job;
   if (signal.name !== 'wake' || wait?.type !== 'timer') return 'nothing_due';
-  if (wait.to !== null) {
-    enterState(step, wait.to);
-  } else if (entry === 0) {
-    enterState(step, step.blueprint.start);
-  } else {
-    rerun(step);
-  }
+  if (wait.to !== null) enterState(step, wait.to);
+  else rerun(step);
   return null;
 }
 
-/** The present state's handler again, in the same stay in the state. */
+/** The present state's handler again, in the same stay in the state; or the first, if none was entered. */
 function rerun(step: Step): void {
-  const next = runState(step);
+  const next = step.job.entry === 0 ? step.blueprint.start : runState(step);
   if (next !== null) enterState(step, next);
 }
 

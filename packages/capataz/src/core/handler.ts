@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../std/json.ts';
+import { frozenJson, type JsonObject, type JsonValue } from '../std/json.ts';
 import type { Action } from './action.ts';
 import type { Job } from './job.ts';
 
@@ -7,7 +7,7 @@ export interface HandlerJob<I = JsonValue> {
   readonly id: string;
   readonly blueprint: string;
   readonly state: string;
-  /** What the job was started with. It never changes. */
+  /** What the job was started with. It never changes: it is frozen, and a write to it throws. */
   readonly input: I;
   /**
    * Persistent between states. Change it in place: the changes are stored with the action and
@@ -88,14 +88,14 @@ export class HandlerView implements HandlerJob {
     return this.#job.state;
   }
   get input(): JsonValue {
-    return this.#job.input;
+    return frozenJson(this.#job.input);
   }
   get data(): JsonObject {
     this.#draft ??= structuredClone(this.#job.data);
     return this.#draft;
   }
   get client(): ClientInfo {
-    return this.#around.client;
+    return frozenJson(this.#around.client);
   }
   get attempt(): number {
     return this.#job.failures + 1;
@@ -107,10 +107,10 @@ export class HandlerView implements HandlerJob {
     return this.#job.trace;
   }
   get metadata(): JsonObject {
-    return this.#job.options.metadata;
+    return frozenJson(this.#job.options.metadata);
   }
   get attributes(): JsonObject {
-    return this.#job.options.attributes;
+    return frozenJson(this.#job.options.attributes);
   }
   get stores(): Readonly<Record<string, unknown>> {
     return this.#around.stores;

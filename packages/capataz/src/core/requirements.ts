@@ -1,4 +1,4 @@
-import { canonicalJson, type JsonValue } from '../std/json.ts';
+import { canonicalJson, isJsonObject, type JsonValue } from '../std/json.ts';
 
 /** What a task asks of a worker beyond the skill. Each member must be met; none asks nothing. */
 export interface Requirements {
@@ -69,6 +69,58 @@ export function taskClass({
   };
 }
 
+/**
+ * Requirements are often built from a job's input, and a shape that is none must fail the handler
+ * that asks, not the hand-out to everybody else.
+ * @returns what is wrong with the shape, or null.
+ */
+export function requirementsProblem(asked: Readonly<Record<string, unknown>>): string | null {
+  for (const [name, value] of Object.entries(asked)) {
+    if (!Object.hasOwn(shapes, name)) return `member ${name} is unknown`;
+    // hasOwn says that it is one of them.
+    const shape = shapes[name as keyof Requirements];
+    if (!shape.fits(value)) return `member ${name} is not ${shape.text}`;
+  }
+  return null;
+}
+
+interface Shape {
+  readonly text: string;
+  readonly fits: (value: unknown) => boolean;
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value);
+
+const anObject: Shape = { text: 'an object', fits: isJsonObject };
+
+const shapes: Readonly<Record<keyof Requirements, Shape>> = {
+  devices: {
+    text: 'a list of { type, model, properties }',
+    fits: (value) => Array.isArray(value) && value.every(isDeviceRequirement),
+  },
+  properties: anObject,
+  artifacts: {
+    text: 'a list of { name, version }',
+    fits: (value) =>
+      Array.isArray(value) &&
+      value.every((item) => isJsonObject(item) && isText(item.name) && isTextOrNone(item.version)),
+  },
+  software: {
+    text: 'an object of versions',
+    fits: (value) => isJsonObject(value) && Object.values(value).every(isText),
+  },
+  extra: anObject,
+  worker: { text: 'the id of a worker', fits: isText },
+};
+
+function isDeviceRequirement(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { type, model, properties } = value;
+  const hasProperties = properties === undefined || isJsonObject(properties);
+  return isTextOrNone(type) && isTextOrNone(model) && hasProperties;
+}
+
 /** @returns the first requirement that the offer fails, in words for people, or null if it fits. */
 export function misfit(task: TaskClass, offer: Offer): string | null {
   const asked = task.requirements;
@@ -95,23 +147,30 @@ function costMisfit({ maxCost, skill }: TaskClass, offer: Offer): string | null 
     : `asks ${cost} for "${skill}" and the task allows at most ${maxCost}`;
 }
 
-/** Takes devices greedily, the choosiest requirement first: enough for the handful that a box has. */
+/**
+ * Each requirement needs a device of its own. Exact by augmenting paths: a device that is taken is
+ * given up where its holder finds another. Greedy picking turns suitable workers away, and trying
+ * all assignments explodes with a dozen equal devices.
+ */
 function devicesMisfit(
   asked: readonly DeviceRequirement[],
   offered: readonly OfferedDevice[],
 ): string | null {
-  const free = new Set(offered);
-  const choosiestFirst = asked.toSorted((a, b) => takers(a, offered) - takers(b, offered));
-  for (const device of choosiestFirst) {
-    const taken = [...free].find((candidate) => deviceFits(device, candidate));
-    if (taken === undefined) return `has no free device that meets ${canonicalJson(device)}`;
-    free.delete(taken);
-  }
-  return null;
-}
-
-function takers(asked: DeviceRequirement, offered: readonly OfferedDevice[]): number {
-  return offered.filter((device) => deviceFits(asked, device)).length;
+  const holders = new Map<number, DeviceRequirement>();
+  const place = (device: DeviceRequirement, tried: Set<number>): boolean => {
+    for (const [index, candidate] of offered.entries()) {
+      if (tried.has(index) || !deviceFits(device, candidate)) continue;
+      tried.add(index);
+      const holder = holders.get(index);
+      if (holder === undefined || place(holder, tried)) {
+        holders.set(index, device);
+        return true;
+      }
+    }
+    return false;
+  };
+  const left = asked.find((device) => !place(device, new Set()));
+  return left === undefined ? null : `has no free device that meets ${canonicalJson(left)}`;
 }
 
 function deviceFits(asked: DeviceRequirement, device: OfferedDevice): boolean {
@@ -130,7 +189,8 @@ function propertiesMisfit(
   for (const [name, value] of Object.entries(asked)) {
     const has = Object.hasOwn(offered, name) ? offered[name] : undefined;
     if (!valueMeets(value, has)) {
-      return `${kind} ${name} is ${canonicalJson(has)}, needs ${describe(value)}`;
+      const found = has === undefined ? 'missing' : canonicalJson(has);
+      return `${kind} ${name} is ${found}, needs ${describe(value)}`;
     }
   }
   return null;

@@ -8,7 +8,7 @@ export interface RetryOptions {
   readonly base?: Duration;
   /** Each further wait is this many times longer. Default 2; from 1 to 100. */
   readonly factor?: number;
-  /** No wait is longer. Default `60s`. */
+  /** No wait is longer, the jitter aside. Default `60s`, or `base` where that is longer. */
   readonly cap?: Duration;
   /** Each wait is moved by at most ± this share. Default 0.1; from 0 to 0.5. */
   readonly jitter?: number;
@@ -46,7 +46,7 @@ export function retryPolicy(
 ): RetryPolicy {
   const number = (field: 'max' | 'factor' | 'jitter', low: number, high: number): number => {
     const value = options[field] ?? defaultRetry[field];
-    if (value >= low && value <= high) return value;
+    if (typeof value === 'number' && value >= low && value <= high) return value;
     report(field, `must be a number from ${low} to ${high}, not ${value}`);
     return defaultRetry[field];
   };

@@ -67,8 +67,10 @@ export class Step {
 
   enter(state: string): void {
     const { entry, hops } = this.job;
-    const from = this.job.entry === 0 ? {} : { from: this.job.state };
-    this.set({ state, entry: entry + 1, hops: hops + 1, failures: 0 });
+    const isStart = entry === 0;
+    const from = isStart ? {} : { from: this.job.state };
+    // To begin is no transition.
+    this.set({ state, entry: entry + 1, hops: isStart ? 0 : hops + 1, failures: 0 });
     this.#entered = true;
     this.note({ type: 'state_entered', state, ...from });
   }

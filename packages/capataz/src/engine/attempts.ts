@@ -10,8 +10,6 @@ export interface HeldTask {
   misses: number;
   /** Steady instant of the first of these. */
   missingSince: number;
-  /** The worker was seen working on it. */
-  started: boolean;
 }
 
 /**
@@ -28,18 +26,15 @@ export class HeldAttempts {
     if (attempt === null) return;
     const held = this.#byWorker.get(attempt.worker) ?? new Set<string>();
     this.#byWorker.set(attempt.worker, held.add(attempt.id));
-    const started = task.status === 'RUNNING';
-    this.#byAttempt.set(attempt.id, {
-      task,
-      since: steadyNow,
-      misses: 0,
-      missingSince: 0,
-      started,
-    });
+    this.#byAttempt.set(attempt.id, { task, since: steadyNow, misses: 0, missingSince: 0 });
   }
 
   get(attempt: string): HeldTask | undefined {
     return this.#byAttempt.get(attempt);
+  }
+
+  isHeldBy(attempt: string, worker: string): boolean {
+    return this.#byAttempt.get(attempt)?.task.attempt?.worker === worker;
   }
 
   remove(attempt: string): void {
@@ -82,6 +77,11 @@ export class HeldAttempts {
     this.remove(attempt);
     const cancelled = this.#cancelled.get(worker) ?? new Set<string>();
     this.#cancelled.set(worker, cancelled.add(attempt));
+  }
+
+  /** The worker reported on it, so it need not be told any more. */
+  onReported(worker: string, attempt: string): void {
+    this.#cancelled.get(worker)?.delete(attempt);
   }
 
   /** Every heartbeat repeats what the worker still claims to hold: an answer may get lost. */

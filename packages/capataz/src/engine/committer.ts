@@ -19,6 +19,8 @@ export interface DoneChange {
   readonly outcome: Extract<ChangeOutcome, { type: 'done' }>;
 }
 
+const lookAgainMs = 1_000;
+
 /**
  * The one door to `store.commit`: adds the claims of waiting workers to what is committed, and
  * tells everybody afterwards.
@@ -30,6 +32,7 @@ export class Committer {
   readonly #held: HeldAttempts;
   readonly #clock: Clock;
   readonly #listeners: ((committed: Committed) => void)[] = [];
+  #isLookingAgain = false;
 
   constructor(parts: {
     store: Store;
@@ -74,6 +77,11 @@ export class Committer {
     return true;
   }
 
+  /** Claims for the parked polls of a worker: it offers more than before, or has room again. */
+  serve(worker: string): void {
+    for (const ticket of this.#lobby.parkedTickets(worker)) this.tryClaim(ticket);
+  }
+
   /** Reads what is queued, and claims for every parked poll: after a release, or a missed wake. */
   async handOutBacklog(): Promise<void> {
     this.#lobby.queued(await this.#store.queuedClasses());
@@ -82,33 +90,78 @@ export class Committer {
 
   async #run(work: Work, matches: readonly Match[], wakes: readonly Wake[]): Promise<WorkOutcome> {
     const claims = matches.map(({ claim }) => claim);
+    const mark = this.#lobby.mark();
     let outcome: WorkOutcome;
     try {
       outcome = await this.#store.commit({ ...work, claims });
     } catch (error) {
       for (const match of matches) this.#lobby.abandon(match);
+      this.#lookAgainSoon();
       throw error;
     }
-    const done = this.#recordChanges(work.changes ?? [], outcome);
+    const { done, freed } = this.#recordChanges(work.changes ?? [], outcome);
     this.#lobby.queued(wakes.map(({ taskClass }) => taskClass));
     const assigned = this.#recordClaims(matches, outcome);
     this.#tell(work, done, assigned);
+    this.#serveOverlooked(mark, wakes, freed, matches);
     return outcome;
   }
 
-  #recordChanges(requests: readonly ChangeRequest[], outcome: WorkOutcome): DoneChange[] {
+  /**
+   * Polls that this commit's claims left out and that may have something now: parked while it was
+   * under way, or held back by what has ended with it.
+   */
+  #serveOverlooked(
+    mark: number,
+    wakes: readonly Wake[],
+    freed: ReadonlySet<string>,
+    matches: readonly Match[],
+  ): void {
+    const tickets = new Set<Ticket>();
+    if (wakes.length > 0) for (const ticket of this.#lobby.parkedSince(mark)) tickets.add(ticket);
+    for (const worker of freed) {
+      for (const ticket of this.#lobby.parkedTickets(worker)) tickets.add(ticket);
+    }
+    for (const { claim } of matches) {
+      for (const ticket of this.#lobby.unblocked(claim.worker)) tickets.add(ticket);
+    }
+    for (const ticket of tickets) this.tryClaim(ticket);
+  }
+
+  /** After a failed commit: what was queued may have been missed by everybody. */
+  #lookAgainSoon(): void {
+    if (this.#isLookingAgain) return;
+    this.#isLookingAgain = true;
+    this.#clock.after(lookAgainMs, () => {
+      this.#isLookingAgain = false;
+      this.handOutBacklog().catch(() => this.#lookAgainSoon());
+    });
+  }
+
+  /** `freed` are the workers that hold less than before. */
+  #recordChanges(
+    requests: readonly ChangeRequest[],
+    outcome: WorkOutcome,
+  ): { readonly done: DoneChange[]; readonly freed: ReadonlySet<string> } {
     const done: DoneChange[] = [];
+    const freed = new Set<string>();
     for (const [index, request] of requests.entries()) {
       const result = outcome.changes[index];
       if (result?.type !== 'done') continue;
       done.push({ request, outcome: result });
       this.#cache.put(result.job);
       for (const task of request.change.tasks) {
-        if ('attempt' in task && task.attempt !== null) this.#held.remove(task.attempt);
+        if (!('attempt' in task) || task.attempt === null) continue;
+        const worker = this.#held.get(task.attempt)?.task.attempt?.worker;
+        if (worker !== undefined) freed.add(worker);
+        this.#held.remove(task.attempt);
       }
-      for (const { worker, attempt } of result.cancelled) this.#held.cancel(worker, attempt);
+      for (const { worker, attempt } of result.cancelled) {
+        freed.add(worker);
+        this.#held.cancel(worker, attempt);
+      }
     }
-    return done;
+    return { done, freed };
   }
 
   #recordClaims(matches: readonly Match[], outcome: WorkOutcome): Task[] {

@@ -62,6 +62,8 @@ const withoutBlueprint: ReadonlySet<Signal['type']> = new Set([
 interface Pending {
   readonly index: number;
   readonly address: Address;
+  /** Something remembered about it was wrong, or refused it: only what the store says counts now. */
+  readonly isFresh: boolean;
 }
 
 /** Brings signals to jobs: read, decide, commit, and again where another was faster. */
@@ -85,7 +87,11 @@ export class Decider {
    */
   async all(addresses: readonly Address[], own: Ticket | null = null): Promise<Applied[]> {
     const answers: Applied[] = [];
-    let pending: Pending[] = addresses.map((address, index) => ({ index, address }));
+    let pending: Pending[] = addresses.map((address, index) => ({
+      index,
+      address,
+      isFresh: false,
+    }));
     for (let round = 0; pending.length > 0 || round === 0; round += 1) {
       if (round === maxRounds) {
         throw new CapatazError(
@@ -115,9 +121,8 @@ export class Decider {
       const answer = this.#decide(item.address, job, task);
       if ('change' in answer) {
         decided.push({ item, task, ...answer });
-      } else if (this.#forget(item.address)) {
-        // Refused by what was remembered; only what the store says may refuse.
-        again.push(item);
+      } else if (this.#isRemembered(item)) {
+        again.push({ ...item, isFresh: true });
       } else {
         answers[item.index] = answer;
         notes.push(...refusalNote(item.address, answer));
@@ -144,8 +149,8 @@ export class Decider {
       if (result?.type === 'done') {
         answers[item.index] = { type: 'done', before, job: result.job, change };
       } else if (result?.type === 'stale') {
-        this.#forget(item.address);
-        again.push(item);
+        this.#parts.cache.drop(item.address.jobId);
+        again.push({ ...item, isFresh: true });
       } else {
         throw new InternalError(`job ${before.id}: the store answered ${result?.type}`);
       }
@@ -178,38 +183,44 @@ export class Decider {
   async #readJobs(pending: readonly Pending[]): Promise<(Job | null)[]> {
     const { cache, store } = this.#parts;
     return Promise.all(
-      pending.map(({ address: { jobId } }) => cache.get(jobId) ?? store.job(jobId)),
+      pending.map(({ address: { jobId }, isFresh }) =>
+        isFresh ? store.job(jobId) : (cache.get(jobId) ?? store.job(jobId)),
+      ),
     );
   }
 
   /** What was handed out here is remembered; the rest is read once for all. */
   async #readTasks(pending: readonly Pending[]): Promise<(Task | null)[]> {
-    const known = pending.map(({ address: { about } }) =>
-      about !== undefined && 'attempt' in about
-        ? (this.#parts.held.get(about.attempt)?.task ?? null)
-        : null,
-    );
+    const known = pending.map((item) => this.#rememberedTask(item));
     const missing = new Set<string>();
     for (const [index, { address }] of pending.entries()) {
       if (address.about !== undefined && known[index] === null) missing.add(address.jobId);
     }
     if (missing.size === 0) return known;
     const read = await this.#parts.store.tasks([...missing]);
-    return known.map(
-      (task, index) =>
-        task ?? read.find((candidate) => isAbout(pending[index]?.address, candidate)) ?? null,
-    );
+    return pending.map(({ address }, index) => {
+      const task = known[index] ?? read.find((candidate) => isAbout(address, candidate)) ?? null;
+      if (task === null) this.#forgetAttempt(address);
+      return task;
+    });
   }
 
-  /** @returns whether anything about it was remembered. */
-  #forget({ jobId, about }: Address): boolean {
-    const { cache, held } = this.#parts;
-    const remembered = cache.get(jobId) !== undefined;
-    cache.drop(jobId);
-    if (about === undefined || !('attempt' in about) || held.get(about.attempt) === undefined)
-      return remembered;
-    held.remove(about.attempt);
-    return true;
+  #rememberedTask({ address: { about }, isFresh }: Pending): Task | null {
+    if (isFresh || about === undefined || !('attempt' in about)) return null;
+    return this.#parts.held.get(about.attempt)?.task ?? null;
+  }
+
+  /** The store knows nothing of that attempt: whoever held it holds it no more. */
+  #forgetAttempt({ jobId, about }: Address): void {
+    if (about === undefined || !('attempt' in about)) return;
+    const { held } = this.#parts;
+    if (held.get(about.attempt)?.task.jobId === jobId) held.remove(about.attempt);
+  }
+
+  #isRemembered(item: Pending): boolean {
+    if (item.isFresh) return false;
+    const isJobCached = this.#parts.cache.get(item.address.jobId) !== undefined;
+    return isJobCached || this.#rememberedTask(item) !== null;
   }
 }
 

@@ -80,8 +80,9 @@ export class Engine implements EnginePorts {
       committer,
       decider,
       onProgress: (jobId, progress) => live.onProgress(jobId, progress),
+      onSilenceSet: (afterMs) => timekeeper.wakeIn(afterMs),
     });
-    const timekeeper = new Timekeeper({
+    const timekeeper: Timekeeper = new Timekeeper({
       ...shared,
       decider,
       onLease: (jobId, token) => executor.onLease(jobId, token),

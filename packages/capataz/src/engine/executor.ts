@@ -24,6 +24,12 @@ export interface ExecutorParts {
   readonly settings: EngineSettings;
 }
 
+/** A lease that was taken, and whose handler begins when there is room. */
+interface Leased {
+  readonly job: Job;
+  readonly token: string;
+}
+
 interface Running {
   readonly job: Job;
   readonly token: string;
@@ -31,15 +37,21 @@ interface Running {
   /** Steady instant from which its lease is not renewed any more. */
   readonly timeoutAt: number;
   readonly ended: Promise<void>;
+  /** Its handler is done, and only the answer is still to be stored: nothing is left to abort. */
+  hasReturned: boolean;
 }
 
 const firstRetryMs = 100;
 const longestRetryMs = 5_000;
+/** Jobs claimed by one commit of a sweep. */
+const pageSize = 100;
 
 /** Runs `run` handlers, each under a lease of its own. */
 export class Executor {
   readonly #parts: ExecutorParts;
   readonly #running = new Map<string, Running>();
+  /** Job → lease. One commit may take more leases than there is room for. */
+  readonly #queue = new Map<string, Leased>();
   #decider: Decider | null = null;
   #sweeping = false;
   #stopped = false;
@@ -66,8 +78,12 @@ export class Executor {
   /** Room for one more handler, or null. */
   offerLease(): LeaseOffer | null {
     const { settings, random, instance } = this.#parts;
-    if (this.#stopped || this.#running.size >= settings.maxHandlers) return null;
+    if (this.#stopped || this.#room() <= 0) return null;
     return { lease: { token: random.id(), instance }, forMs: settings.leaseMs };
+  }
+
+  #room(): number {
+    return this.#parts.settings.maxHandlers - this.#running.size - this.#queue.size;
   }
 
   /** Runs what a commit gave this instance a lease for, stops what has lost its own. */
@@ -75,54 +91,93 @@ export class Executor {
     for (const { outcome } of done) {
       const { job } = outcome;
       const running = this.#running.get(job.id);
-      if (running !== undefined && running.token !== job.lease?.token) {
+      if (running?.hasReturned === false && running.token !== job.lease?.token) {
         running.abort.abort(new Error(`the job is ${job.status}`));
       }
-      if (job.lease?.instance === this.#parts.instance && running?.token !== job.lease.token) {
-        this.#run(job, job.lease.token);
-      }
+      if (this.#queue.get(job.id)?.token !== job.lease?.token) this.#queue.delete(job.id);
+      if (job.lease?.instance !== this.#parts.instance) continue;
+      const { token } = job.lease;
+      if (running?.token !== token && !this.#queue.has(job.id))
+        this.#queue.set(job.id, { job, token });
+    }
+    this.#runQueued();
+  }
+
+  #runQueued(): void {
+    for (const [jobId, { job, token }] of this.#queue) {
+      if (this.#running.size >= this.#parts.settings.maxHandlers) return;
+      this.#queue.delete(jobId);
+      this.#run(job, token);
     }
   }
 
   /** Claims what is runnable and what nobody runs: after a start, a death, or a lack of room. */
   async sweep(): Promise<void> {
-    const { store, registry, settings } = this.#parts;
-    if (this.#sweeping || this.#stopped || this.#decider === null) return;
+    if (this.#sweeping) return;
     this.#sweeping = true;
     try {
-      const room = Math.min(settings.maxHandlers - this.#running.size, 100);
-      const ids = room > 0 ? await store.runnable(registry.list(), room) : [];
-      await this.#decider.all(
-        ids.flatMap((jobId) => {
-          const offer = this.offerLease();
-          if (offer === null) return [];
-          return [{ jobId, signal: () => ({ type: 'claimed' as const, ...offer }) }];
-        }),
-      );
+      while (await this.#claimPage());
     } finally {
       this.#sweeping = false;
     }
   }
 
+  /** @returns whether there may be more to claim. */
+  async #claimPage(): Promise<boolean> {
+    const { store, registry } = this.#parts;
+    const page = Math.min(this.#room(), pageSize);
+    if (page <= 0 || this.#stopped || this.#decider === null) return false;
+    const ids = await store.runnable(registry.list(), page);
+    const applied = await this.#decider.all(
+      ids.flatMap((jobId) => {
+        const offer = this.offerLease();
+        if (offer === null) return [];
+        return [{ jobId, signal: () => ({ type: 'claimed' as const, ...offer }) }];
+      }),
+    );
+    return ids.length === page && applied.some(({ type }) => type === 'done');
+  }
+
   /** Keeps the leases of what still may run. */
   async renew(): Promise<void> {
     const { store, clock, settings } = this.#parts;
-    const leases = [...this.#running.values()]
-      .filter(({ timeoutAt }) => timeoutAt > clock.steady())
-      .map(({ job, token }) => ({ jobId: job.id, token, forMs: settings.leaseMs }));
+    const inTime = [...this.#running.values()].filter(
+      ({ timeoutAt }) => timeoutAt > clock.steady(),
+    );
+    const leases = [...inTime, ...this.#queue.values()].map(({ job, token }) => ({
+      jobId: job.id,
+      token,
+      forMs: settings.leaseMs,
+    }));
     if (leases.length === 0) return;
     const lost = new Set(await store.renewLeases(leases));
     for (const { token, abort } of this.#running.values()) {
       if (lost.has(token)) abort.abort(new Error('the lease was lost'));
     }
+    for (const [jobId, { token }] of this.#queue) {
+      if (lost.has(token)) this.#queue.delete(jobId);
+    }
   }
 
-  /** A lease ran out. If it is one of ours and in time, this process was merely late. */
-  async onLease(jobId: string, token: string): Promise<void> {
+  /**
+   * A lease ran out. If it is one of ours and in time, this process was merely late.
+   * @returns whether it is dealt with: not if the job's blueprint is held by others only.
+   */
+  async onLease(jobId: string, token: string): Promise<boolean> {
+    if (this.#isOurs(jobId, token)) {
+      await this.renew();
+      return true;
+    }
+    const signal = { type: 'handler_lost', token } as const;
+    const applied = await this.#decider?.one({ jobId, signal: () => signal });
+    if (applied?.type === 'done') await this.sweep();
+    return applied?.type !== 'not_held';
+  }
+
+  #isOurs(jobId: string, token: string): boolean {
+    if (this.#queue.get(jobId)?.token === token) return true;
     const running = this.#running.get(jobId);
-    if (running?.token === token && running.timeoutAt > this.#parts.clock.steady())
-      return this.renew();
-    await this.#decider?.one({ jobId, signal: () => ({ type: 'handler_lost', token }) });
+    return running?.token === token && running.timeoutAt > this.#parts.clock.steady();
   }
 
   #run(job: Job, token: string): void {
@@ -137,10 +192,11 @@ export class Executor {
     const ended = this.#runToEnd(job, token, state, abort.signal).finally(() => {
       cancelTimeout();
       if (this.#running.get(job.id)?.token === token) this.#running.delete(job.id);
-      if (this.#running.size === this.#parts.settings.maxHandlers - 1)
-        void this.sweep().catch(() => undefined);
+      this.#runQueued();
+      // There was no room until now, and runnable jobs may be waiting for it.
+      if (this.#room() === 1) void this.sweep().catch(() => undefined);
     });
-    this.#running.set(job.id, { job, token, abort, timeoutAt, ended });
+    this.#running.set(job.id, { job, token, abort, timeoutAt, ended, hasReturned: false });
   }
 
   async #runToEnd(job: Job, token: string, state: State, signal: AbortSignal): Promise<void> {
@@ -156,6 +212,8 @@ export class Executor {
     } catch (error) {
       result = { type: 'handler_failed', token, error: toHandlerError(error) };
     }
+    const running = this.#running.get(job.id);
+    if (running?.token === token) running.hasReturned = true;
     await this.#tell(job.id, result);
   }
 

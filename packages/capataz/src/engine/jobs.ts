@@ -182,7 +182,7 @@ function createAnswer(id: string, result: ChangeOutcome | undefined): CreatedJob
     case 'limit':
       return new CapatazError('LIMIT', `the limit of "${result.key}" is used up`, {
         key: result.key,
-        retryAfterMs: result.retryAfterMs,
+        ...(result.retryAfterMs === null ? {} : { retry_after_ms: result.retryAfterMs }),
       });
     default:
       throw new InternalError(`the store answered ${result?.type} for a new job`);

@@ -1,6 +1,6 @@
 import type { Task } from '../core/job.ts';
 import { misfit, type TaskClass } from '../core/requirements.ts';
-import { type Choice, pick, type StrategyName } from '../core/strategy.ts';
+import { type Candidate, type Choice, pick, type StrategyName } from '../core/strategy.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import type { Random } from '../std/random.ts';
 import type { Claim, ClaimOutcome } from '../store/contract.ts';
@@ -8,8 +8,11 @@ import type { HeldAttempts } from './attempts.ts';
 
 /** A worker's wish for tasks. */
 export interface Ticket {
+  /** As it is known now: a heartbeat may change its skills while the ticket waits. */
   readonly worker: WorkerRecord;
   readonly max: number;
+  /** How many more tasks the worker may be given now. */
+  readonly room: () => number;
   /** Steady instant since when it waits. */
   readonly waitingSince: number;
   /** Something that fits was queued while a claim of this ticket was under way: claim again. */
@@ -32,6 +35,14 @@ interface KnownClass {
   queuedAt: number;
 }
 
+interface ClaimUnderWay {
+  readonly max: number;
+  readonly maxSuspects: number;
+}
+
+/** Classes come from what jobs ask for, so a worker's judgements are thrown away at this many. */
+const maxJudgements = 10_000;
+
 const ownChoice: Choice = { strategy: 'default', candidates: 1, warm: false, cost: null };
 
 /**
@@ -43,8 +54,11 @@ export class Lobby {
   readonly #classes = new Map<string, KnownClass>();
   /** Worker → class → fits. Judged once; dropped when the worker registers or changes its skills. */
   readonly #fits = new Map<string, Map<string, boolean>>();
-  readonly #parked = new Set<Ticket>();
-  readonly #claiming = new Set<Ticket>();
+  /** Ticket → when it was parked, on the lobby's own count. */
+  readonly #parked = new Map<Ticket, number>();
+  readonly #claiming = new Map<Ticket, ClaimUnderWay>();
+  /** Held back by another claim of their worker: they look again when that has ended. */
+  readonly #blocked = new Set<Ticket>();
   /** Client → turn in which it was served last: who waited longest comes first. */
   readonly #served = new Map<string, number>();
   readonly #held: HeldAttempts;
@@ -57,16 +71,30 @@ export class Lobby {
   }
 
   park(ticket: Ticket): void {
-    this.#parked.add(ticket);
+    this.#count += 1;
+    this.#parked.set(ticket, this.#count);
   }
 
   /** @returns whether it was parked: else a claim is under way that will deliver to it. */
   leave(ticket: Ticket): boolean {
+    this.#blocked.delete(ticket);
     return this.#parked.delete(ticket);
   }
 
-  parkedTickets(): readonly Ticket[] {
-    return [...this.#parked];
+  parkedTickets(worker?: string): readonly Ticket[] {
+    const all = [...this.#parked.keys()];
+    return worker === undefined ? all : all.filter((ticket) => ticket.worker.id === worker);
+  }
+
+  /** The lobby's own count, by which `parkedSince` tells before from after. */
+  mark(): number {
+    this.#count += 1;
+    return this.#count;
+  }
+
+  /** Tickets that were parked after the mark: no match before it can have seen them. */
+  parkedSince(mark: number): readonly Ticket[] {
+    return [...this.#parked].filter(([, at]) => at > mark).map(([ticket]) => ticket);
   }
 
   /** Something is queued in these classes. Polls whose claim is under way must look again. */
@@ -77,7 +105,7 @@ export class Lobby {
       if (known === undefined)
         this.#classes.set(taskClass.key, { taskClass, queuedAt: this.#count });
       else known.queuedAt = this.#count;
-      for (const ticket of this.#claiming) {
+      for (const ticket of this.#claiming.keys()) {
         if (this.#fitsWorker(taskClass, ticket.worker)) ticket.missed = true;
       }
     }
@@ -95,13 +123,15 @@ export class Lobby {
    */
   match(wakes: readonly Wake[], own: Ticket | null): Match[] {
     const offered = new Map<Ticket, { count: number; choice: Choice }>();
+    const waiting = own === null ? [...this.#parked.keys()] : [own, ...this.#parked.keys()];
     for (const { taskClass, strategy } of wakes) {
-      const candidates: (Ticket & Candidacy)[] = [];
-      for (const ticket of own === null ? this.#parked : [own, ...this.#parked]) {
+      const candidates: Candidacy[] = [];
+      for (const ticket of waiting) {
+        if (!this.#fitsWorker(taskClass, ticket.worker) || !this.#hasRoom(ticket, offered))
+          continue;
+        const { worker, waitingSince } = ticket;
         const load = offered.get(ticket)?.count ?? 0;
-        if (load < ticket.max && this.#fitsWorker(taskClass, ticket.worker)) {
-          candidates.push({ ...ticket, ticket, offer: ticket.worker.offer, load });
-        }
+        candidates.push({ ticket, offer: worker.offer, load, waitingSince });
       }
       const best = pick(strategy, taskClass.skill, candidates);
       if (best === null) continue;
@@ -117,33 +147,70 @@ export class Lobby {
     return matches;
   }
 
+  /** Whether one more task could be offered to it besides what is offered already. */
+  #hasRoom(ticket: Ticket, offered: ReadonlyMap<Ticket, { readonly count: number }>): boolean {
+    let toWorker = 0;
+    for (const [other, { count }] of offered) {
+      if (other.worker.id === ticket.worker.id) toWorker += count;
+    }
+    const toTicket = offered.get(ticket)?.count ?? 0;
+    return toTicket < ticket.max && toWorker < this.#freeFor(ticket);
+  }
+
+  /** What the worker may be given, less what its other claims under way may bring it. */
+  #freeFor(ticket: Ticket): number {
+    const room = ticket.room();
+    let free = room;
+    for (const claim of this.#claimsOf(ticket.worker)) free -= claim.max;
+    if (room > 0 && free <= 0) this.#blocked.add(ticket);
+    return free;
+  }
+
+  #claimsOf(worker: WorkerRecord): ClaimUnderWay[] {
+    const claims: ClaimUnderWay[] = [];
+    for (const [ticket, claim] of this.#claiming) {
+      if (ticket.worker.id === worker.id) claims.push(claim);
+    }
+    return claims;
+  }
+
   /** A claim from the backlog alone; none when nothing that fits is queued. */
   claim(ticket: Ticket): Match[] {
     return this.#claim(ticket, ownChoice, []);
   }
 
   #claim(ticket: Ticket, choice: Choice, fresh: readonly TaskClass[]): Match[] {
-    const lanes = this.#lanes(ticket.worker, fresh);
-    if (lanes.length === 0 || ticket.max <= 0) return [];
+    const { worker } = ticket;
+    const lanes = this.#lanes(worker, fresh);
+    if (lanes.length === 0) return [];
+    const max = Math.min(ticket.max, this.#freeFor(ticket));
+    if (max <= 0) return [];
+    const maxSuspects = this.#suspectsFor(ticket);
     this.#parked.delete(ticket);
-    this.#claiming.add(ticket);
+    this.#claiming.set(ticket, { max, maxSuspects });
     this.#count += 1;
-    const { worker, max } = ticket;
     const claim: Claim = {
       worker: worker.id,
       incarnation: worker.incarnation,
       lanes,
       max,
-      maxSuspects: this.#held.suspects(worker.id) > 0 ? 0 : 1,
+      maxSuspects,
       attemptIds: Array.from({ length: max }, () => this.#random.id()),
       choice,
     };
     return [{ ticket, claim, issued: this.#count }];
   }
 
+  /** A worker holds at most one suspect (S-25), its claims under way included. */
+  #suspectsFor(ticket: Ticket): number {
+    if (this.#held.suspects(ticket.worker.id) > 0) return 0;
+    if (!this.#claimsOf(ticket.worker).some(({ maxSuspects }) => maxSuspects > 0)) return 1;
+    this.#blocked.add(ticket);
+    return 0;
+  }
+
   /** What the claim brought is taken into account, and delivered. */
   settle({ ticket, issued }: Match, { tasks, drained }: ClaimOutcome): void {
-    this.#claiming.delete(ticket);
     for (const key of drained) {
       const known = this.#classes.get(key);
       if (known !== undefined && known.queuedAt < issued) this.#classes.delete(key);
@@ -152,13 +219,30 @@ export class Lobby {
       this.#count += 1;
       this.#served.set(task.spec.client, this.#count);
     }
-    ticket.deliver(tasks);
+    this.#end(ticket, tasks);
   }
 
   /** The commit failed: nobody got anything. */
   abandon({ ticket }: Match): void {
+    this.#end(ticket, []);
+  }
+
+  #end(ticket: Ticket, tasks: readonly Task[]): void {
     this.#claiming.delete(ticket);
-    ticket.deliver([]);
+    this.#blocked.delete(ticket);
+    ticket.deliver(tasks);
+  }
+
+  /** The tickets that a claim of this worker held back, and that may look again now. */
+  unblocked(worker: string): readonly Ticket[] {
+    const parked: Ticket[] = [];
+    for (const ticket of this.#blocked) {
+      if (ticket.worker.id !== worker) continue;
+      this.#blocked.delete(ticket);
+      if (this.#parked.has(ticket)) parked.push(ticket);
+      else if (this.#claiming.has(ticket)) ticket.missed = true;
+    }
+    return parked;
   }
 
   /** One lane a client, who was served longest ago first. */
@@ -181,6 +265,7 @@ export class Lobby {
     this.#fits.set(worker.id, fits);
     let fit = fits.get(taskClass.key);
     if (fit === undefined) {
+      if (fits.size >= maxJudgements) fits.clear();
       fit = misfit(taskClass, worker.offer) === null;
       fits.set(taskClass.key, fit);
     }
@@ -194,8 +279,6 @@ export interface Wake {
   readonly strategy: StrategyName;
 }
 
-interface Candidacy {
+interface Candidacy extends Candidate {
   readonly ticket: Ticket;
-  readonly offer: WorkerRecord['offer'];
-  readonly load: number;
 }

@@ -9,28 +9,30 @@ import type { PollOptions } from './ports.ts';
  * One long poll. It is always in one of three modes:
  * - claiming: a claim of it is under way. It ends with tasks (→ done), with nothing though
  *   something was queued meanwhile (→ claiming again), or with nothing (→ parked).
- * - parked: in the lobby, until a commit claims for it (→ claiming).
+ * - parked: in the lobby, until a commit claims for it, or its worker has room again (→ claiming).
  * - done: it has delivered, which may be nothing: after its time, when aborted, or when closed.
  */
 export class Poll implements Ticket {
-  readonly worker: WorkerRecord;
   readonly max: number;
+  readonly room: () => number;
   readonly waitingSince: number;
   missed = false;
   /** Resolves once with what was assigned. */
   readonly tasks: Promise<readonly Task[]>;
+  readonly #presence: { readonly record: WorkerRecord };
   readonly #lobby: Lobby;
   readonly #committer: Committer;
   #finish: (tasks: readonly Task[]) => void = () => undefined;
   #over = false;
 
   constructor(
-    worker: WorkerRecord,
-    options: PollOptions,
+    presence: { readonly record: WorkerRecord },
+    options: PollOptions & { readonly room: () => number },
     parts: { readonly lobby: Lobby; readonly committer: Committer; readonly clock: Clock },
   ) {
-    this.worker = worker;
+    this.#presence = presence;
     this.max = options.max;
+    this.room = options.room;
     this.waitingSince = parts.clock.steady();
     this.#lobby = parts.lobby;
     this.#committer = parts.committer;
@@ -46,6 +48,10 @@ export class Poll implements Ticket {
     });
     if (options.signal?.aborted) this.close();
     else this.#ask();
+  }
+
+  get worker(): WorkerRecord {
+    return this.#presence.record;
   }
 
   /** Ends the wait. A claim that is under way is waited for: what it assigns must not be lost. */

@@ -118,6 +118,8 @@ export type ReportAnswer =
 
 export interface WorkerState extends StoredWorker {
   readonly load: number;
+  /** What its last heartbeat said that keeps tasks from it, whatever its load. */
+  readonly closedBy: 'full' | 'offline' | null;
 }
 
 /** What the book says, live. */

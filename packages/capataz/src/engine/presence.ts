@@ -11,15 +11,16 @@ const resultRetriesMs = 31_000;
 /** One worker as this instance has seen it. */
 export class Presence {
   record: WorkerRecord;
-  /** False once a heartbeat came without `current_tasks`; null before the first. */
-  saysWhatItHolds: boolean | null = null;
+  /** Its heartbeats name its attempts. Before the first one, only the batched form promises it. */
+  saysWhatItHolds: boolean;
   readonly #clock: Clock;
   #silentAt: number;
-  #full = false;
-  #offline = false;
+  /** What its last heartbeat said that keeps tasks from it. */
+  closedBy: 'full' | 'offline' | null = null;
 
   constructor(record: WorkerRecord, clock: Clock, silentAfterMs: number) {
     this.record = record;
+    this.saysWhatItHolds = record.batch;
     this.#clock = clock;
     this.#silentAt = clock.steady() + silentAfterMs;
   }
@@ -36,18 +37,17 @@ export class Presence {
   }
 
   silentInMs(): number {
-    return this.#silentAt - this.#clock.steady();
+    return Math.ceil(this.#silentAt - this.#clock.steady());
   }
 
   get accepts(): boolean {
-    return this.record.status === 'READY' && !this.#full && !this.#offline;
+    return this.record.status === 'READY' && this.closedBy === null;
   }
 
   /** Takes a heartbeat's news. @returns whether the record changed. */
   update({ status, currentTasks, skills, hotSkills }: Heartbeat): boolean {
     if (status !== undefined) {
-      this.#full = status === 'full';
-      this.#offline = status === 'offline';
+      this.closedBy = status === 'full' || status === 'offline' ? status : null;
       this.saysWhatItHolds = currentTasks !== undefined;
     }
     const { offer } = this.record;
@@ -67,7 +67,7 @@ export class Presence {
     return true;
   }
 
-  /** Which of the attempts a heartbeat shows to have begun, and which to be lost. */
+  /** Which of the attempts a heartbeat shows to be at work, and which to be lost. */
   judge(
     held: readonly HeldTask[],
     current: ReadonlySet<string>,
@@ -80,10 +80,7 @@ export class Presence {
       const attempt = entry.task.attempt?.id ?? '';
       if (current.has(attempt) || prefetched.has(attempt)) {
         entry.misses = 0;
-        if (current.has(attempt) && !entry.started) {
-          entry.started = true;
-          begun.push(entry);
-        }
+        if (current.has(attempt)) begun.push(entry);
         continue;
       }
       if (entry.misses === 0) entry.missingSince = now;

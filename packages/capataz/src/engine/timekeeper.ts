@@ -9,7 +9,8 @@ export interface TimekeeperParts {
   readonly decider: Decider;
   readonly clock: Clock;
   readonly log: Log;
-  readonly onLease: (jobId: string, token: string) => Promise<void>;
+  /** @returns whether it is dealt with. */
+  readonly onLease: (jobId: string, token: string) => Promise<boolean>;
   readonly onSilence: (worker: string) => Promise<void>;
 }
 
@@ -28,6 +29,7 @@ export class Timekeeper {
   #cancelAlarm: CancelTimer = () => undefined;
   #alarmAt = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
+  #rangMeanwhile = false;
   #stopped = true;
 
   constructor(parts: TimekeeperParts) {
@@ -74,8 +76,13 @@ export class Timekeeper {
 
   #ring(): void {
     this.#alarmAt = Number.POSITIVE_INFINITY;
-    // A pass that is under way asks for the next alarm itself when it ends.
-    if (this.#running !== null || this.#stopped) return;
+    if (this.#stopped) return;
+    if (this.#running !== null) {
+      // The pass that is under way may have read before this deadline was set.
+      this.#rangMeanwhile = true;
+      return;
+    }
+    this.#rangMeanwhile = false;
     this.#running = this.#pass()
       .catch((error: unknown) => {
         this.#parts.log.error('deadlines could not be read; trying again', {
@@ -85,7 +92,7 @@ export class Timekeeper {
       })
       .then((nextMs) => {
         this.#running = null;
-        this.wakeIn(nextMs);
+        this.wakeIn(this.#rangMeanwhile ? 0 : nextMs);
       });
   }
 
@@ -105,8 +112,8 @@ export class Timekeeper {
     for (const item of due) {
       if (item.type === 'timer') continue;
       try {
-        if (item.type === 'lease') await this.#parts.onLease(item.jobId, item.token);
-        else await this.#parts.onSilence(item.worker);
+        if (item.type === 'silence') await this.#parts.onSilence(item.worker);
+        else if (!(await this.#parts.onLease(item.jobId, item.token))) continue;
         solved += 1;
       } catch (error) {
         this.#parts.log.error('a deadline could not be dealt with', {

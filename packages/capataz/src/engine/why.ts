@@ -53,9 +53,10 @@ function waitedFor({ job, tasks }: JobCauses): Task | undefined {
 }
 
 /** Which requirement this worker fails, else what keeps it. */
-function verdict(task: Task, { worker, load }: WorkerState): string {
+function verdict(task: Task, { worker, load, closedBy }: WorkerState): string {
   const problem = misfit(taskClass(task.spec), worker.offer);
   if (problem !== null) return problem;
+  if (closedBy !== null) return `fits, but says that it is ${closedBy}`;
   switch (worker.status) {
     case 'READY':
       return 'fits, and has not asked for work yet';
@@ -81,7 +82,7 @@ function summary(
   if (job.wait.type === 'timer')
     return `${held}it waits for its timer${inTime(causes, null, 'wake', now)}`;
   if (task === undefined) return `${held}it waits for task ${job.wait.taskId}`;
-  return `${held}${taskSummary(task, causes, now)}`;
+  return `${held}${taskSummary(job, task, causes, now)}`;
 }
 
 function reason({ error }: Job): string {
@@ -91,12 +92,13 @@ function reason({ error }: Job): string {
 function handlerSummary(job: Job, causes: JobCauses | undefined): string {
   if (job.lease !== null)
     return `the handler of state "${job.state}" runs on instance ${job.lease.instance}`;
+  if (job.held) return `the handler of state "${job.state}" begins when it is released`;
   return causes?.runnable
     ? `the handler of state "${job.state}" waits for an instance that holds blueprint "${job.blueprint}" version ${job.blueprintVersion}`
     : `nothing moves the handler of state "${job.state}": this is a bug`;
 }
 
-function taskSummary(task: Task, causes: JobCauses | undefined, now: number): string {
+function taskSummary(job: Job, task: Task, causes: JobCauses | undefined, now: number): string {
   const { attempt } = task;
   if (attempt !== null) {
     const since = formatDuration(now - attempt.assignedAt);
@@ -104,7 +106,10 @@ function taskSummary(task: Task, causes: JobCauses | undefined, now: number): st
   }
   if (causes?.queued.includes(task.id))
     return `task "${task.spec.skill}" is queued and waits for a worker`;
-  return `task "${task.spec.skill}" is planned${inTime(causes, task.id, 'ready', now)}`;
+  const due = inTime(causes, task.id, 'ready', now);
+  if (job.held && due === '')
+    return `task "${task.spec.skill}" goes to the queue when it is released`;
+  return `task "${task.spec.skill}" is planned${due}`;
 }
 
 function inTime(

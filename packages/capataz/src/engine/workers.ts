@@ -3,11 +3,11 @@ import type { Report, ReturnCause } from '../core/signal.ts';
 import { silenceMs, type WorkerRecord } from '../core/worker.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import type { ResultTransition } from '../protocol/worker-api.ts';
-import { type Clock, delay } from '../std/clock.ts';
+import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Random } from '../std/random.ts';
 import type { Store } from '../store/contract.ts';
-import { type HeldAttempts, mayHaveBegun } from './attempts.ts';
+import { type HeldAttempts, type HeldTask, mayHaveBegun } from './attempts.ts';
 import type { Committer } from './committer.ts';
 import type { Address, Applied, Decider } from './decider.ts';
 import type { Lobby, Ticket } from './lobby.ts';
@@ -35,6 +35,8 @@ export interface WorkersParts {
   readonly log: Log;
   /** Told of live progress, which is not stored. */
   readonly onProgress: (jobId: string, progress: Progress) => void;
+  /** Told of each end of silence that is nearer than before, in ms from now. */
+  readonly onSilenceSet: (afterMs: number) => void;
 }
 
 /** Prefetch of a batching worker: this many times its slots may be held (S-40). */
@@ -68,29 +70,43 @@ export class Workers implements WorkersPort {
   }
 
   async register(worker: Parameters<WorkersPort['register']>[0]): Promise<WorkerRecord> {
-    const { store, clock, random, lobby, log } = this.#parts;
+    const { clock, random, lobby, log } = this.#parts;
     const former = this.#present.get(worker.id);
-    const incarnation = random.id();
     const record: WorkerRecord = {
       ...worker,
-      incarnation,
+      incarnation: random.id(),
       status: 'READY',
       registeredAt: clock.now(),
     };
-    await store.saveWorker(record, silenceMs(record));
-    this.#present.set(record.id, new Presence(record, clock, silenceMs(record)));
-    lobby.workerChanged(record.id);
     this.#closePolls(record.id);
+    // Before the new boot id is stored: a failure in between must not make it look like the old one.
     if (former !== undefined && record.bootId !== null && former.record.bootId !== record.bootId) {
       log.info('worker came back as a new process', { worker: record.id });
       await this.#lose(record.id, former.record);
     }
+    const presence = new Presence(record, clock, silenceMs(record));
+    this.#present.set(record.id, presence);
+    lobby.workerChanged(record.id);
+    await this.#save(presence);
     return record;
+  }
+
+  async #save(presence: Presence): Promise<void> {
+    const { store, onSilenceSet } = this.#parts;
+    const { record } = presence;
+    try {
+      await store.saveWorker(record, silenceMs(record));
+    } catch (error) {
+      // It has to register again.
+      if (this.#present.get(record.id) === presence) this.#present.delete(record.id);
+      throw error;
+    }
+    onSilenceSet(silenceMs(record));
   }
 
   async heartbeat(worker: string, beat: Heartbeat): Promise<readonly string[]> {
     const presence = this.#need(worker);
-    const { store, lobby, held } = this.#parts;
+    const { store, lobby, held, committer } = this.#parts;
     presence.seen();
     const changed = presence.update(beat);
     if (changed) lobby.workerChanged(worker);
@@ -101,18 +117,14 @@ export class Workers implements WorkersPort {
         ...(changed ? { worker: presence.record } : {}),
       },
     ]);
-    if (!presence.accepts) this.#closePolls(worker);
+    if (presence.accepts) committer.serve(worker);
+    else this.#closePolls(worker);
     const gone =
       beat.currentTasks === undefined
         ? []
         : await this.#compare(presence, beat.currentTasks, beat.prefetched ?? []);
-    return [
-      ...held.cancelledAmong(
-        worker,
-        beat.currentTasks && [...beat.currentTasks, ...(beat.prefetched ?? [])],
-      ),
-      ...gone,
-    ];
+    const claimed = beat.currentTasks && [...beat.currentTasks, ...(beat.prefetched ?? [])];
+    return [...new Set([...held.cancelledAmong(worker, claimed), ...gone])];
   }
 
   /** What the worker says it holds against what is known. @returns attempts that are not its own. */
@@ -121,36 +133,41 @@ export class Workers implements WorkersPort {
     current: readonly string[],
     prefetched: readonly string[],
   ): Promise<string[]> {
-    const { held, store, clock, committer } = this.#parts;
-    const worker = presence.record.id;
+    const { held, store, clock } = this.#parts;
+    const { record } = presence;
+    const isForeign = (attempt: string): boolean => !held.isHeldBy(attempt, record.id);
     const named = [...current, ...prefetched];
-    if (named.some((attempt) => held.get(attempt) === undefined)) {
-      for (const task of await store.heldBy(worker)) {
-        if (held.get(task.attempt?.id ?? '') === undefined) held.add(task, clock.steady());
+    if (named.some(isForeign)) {
+      for (const task of await store.heldBy(record.id)) {
+        if (isForeign(task.attempt?.id ?? '')) held.add(task, clock.steady());
       }
     }
-    const { begun, lost } = presence.judge(held.of(worker), new Set(current), new Set(prefetched));
-    if (begun.length > 0) {
-      await committer.commit({ starts: begun.map(({ task }) => startMark(task)) });
-      for (const entry of begun) entry.task = { ...entry.task, status: 'RUNNING' };
-    }
-    if (lost.length > 0) {
-      await this.#return(lost.map(({ task }) => ({ task, cause: 'lost' })));
-    }
-    return named.filter((attempt) => held.get(attempt) === undefined);
+    const all = held.of(record.id);
+    const { begun, lost } = presence.judge(all, new Set(current), new Set(prefetched));
+    await this.#begin(begun);
+    const tasks = all.map(({ task }) => task);
+    await this.#return(
+      lost.map((entry) => ({ task: entry.task, cause: lossOf(tasks, all.indexOf(entry), record) })),
+    );
+    return named.filter(isForeign);
+  }
+
+  /** Writes the first sign of work, once an attempt (S-26). */
+  async #begin(entries: readonly HeldTask[]): Promise<void> {
+    const first = entries.filter(({ task }) => task.status !== 'RUNNING');
+    if (first.length === 0) return;
+    await this.#parts.committer.commit({ starts: first.map(({ task }) => startMark(task)) });
+    for (const entry of first) entry.task = { ...entry.task, status: 'RUNNING' };
   }
 
   async poll(worker: string, options: PollOptions): Promise<readonly Task[]> {
     const presence = this.#need(worker);
-    const { clock } = this.#parts;
     presence.seen();
-    const max = Math.min(options.max, this.#room(presence));
     if (this.#stopping) return [];
-    if (max <= 0) {
-      await delay(clock, options.timeoutMs, options.signal);
-      return [];
-    }
-    const poll = new Poll(presence.record, { ...options, max }, this.#parts);
+    // Whoever does not say how many it runs at once has one free slot a poll (S-24).
+    const max = presence.record.slots === null ? Math.min(options.max, 1) : options.max;
+    const room = (): number => this.#room(presence);
+    const poll = new Poll(presence, { ...options, max, room }, this.#parts);
     this.#polls.add(poll);
     const tasks = await poll.tasks;
     this.#polls.delete(poll);
@@ -164,10 +181,9 @@ export class Workers implements WorkersPort {
   delivered(worker: string, tasks: readonly Task[]): void {
     // Who never says what it works on gives no better sign of work than having got the task (S-17).
     if (this.#present.get(worker)?.saysWhatItHolds !== false) return;
-    const starts = tasks.map(startMark);
-    this.#parts.committer
-      .commit({ starts })
-      .catch((error: unknown) => this.#warn('start not noted', error));
+    const { held } = this.#parts;
+    const entries = tasks.flatMap((task) => held.get(task.attempt?.id ?? '') ?? []);
+    this.#begin(entries).catch((error: unknown) => this.#warn('start not noted', error));
   }
 
   async undelivered(worker: string, tasks: readonly Task[]): Promise<void> {
@@ -185,36 +201,48 @@ export class Workers implements WorkersPort {
   ): Promise<ReportOutcome> {
     const presence = this.#present.get(worker);
     presence?.seen();
-    const own = this.#ownTicket(presence, want, reports.length);
+    const own = this.#ownTicket(presence, reports, want);
+    for (const { attempt } of reports) this.#parts.held.onReported(worker, attempt);
     const addresses = reports.map((report) => reportAddress(worker, report));
-    const applied = await this.#parts.decider.all(addresses, own);
-    const answers = applied.map((answer, index) => reportAnswer(answer, reports[index]));
-    return { answers, tasks: own?.got ?? [] };
+    try {
+      const applied = await this.#parts.decider.all(addresses, own);
+      const answers = applied.map((answer, index) => reportAnswer(answer, reports[index]));
+      return { answers, tasks: own?.got ?? [] };
+    } catch (error) {
+      // No answer will carry what the first commit assigned.
+      if (own !== null && own.got.length > 0) await this.undelivered(worker, own.got);
+      throw error;
+    }
   }
 
-  #ownTicket(presence: Presence | undefined, want: number, reported: number): OwnTicket | null {
-    if (presence === undefined || this.#stopping) return null;
-    const max = Math.min(want, this.#room(presence, reported));
-    if (max <= 0) return null;
-    return new OwnTicket(presence.record, max, this.#parts.clock.steady());
+  #ownTicket(
+    presence: Presence | undefined,
+    reports: readonly TaskReport[],
+    want: number,
+  ): OwnTicket | null {
+    if (presence === undefined || this.#stopping || want <= 0) return null;
+    const { clock, held } = this.#parts;
+    const { id, slots } = presence.record;
+    // Only what it really holds makes room by ending.
+    const ending = reports.filter(({ attempt }) => held.isHeldBy(attempt, id)).length;
+    const max = slots === null ? 1 : want;
+    const room = this.#room(presence) + ending;
+    return new OwnTicket(presence.record, { max, room, waitingSince: clock.steady() });
   }
 
   /** How many more tasks the worker may be given. */
-  #room({ record, accepts }: Presence, reported = 0): number {
-    if (!accepts) return 0;
-    if (record.slots === null) return 1;
+  #room({ record, accepts }: Presence): number {
+    if (!accepts || this.#stopping) return Number.NEGATIVE_INFINITY;
+    if (record.slots === null) return Number.POSITIVE_INFINITY;
     const most = record.batch ? record.slots * prefetchFactor : record.slots;
-    return most - this.#parts.held.load(record.id) + reported;
+    return most - this.#parts.held.load(record.id);
   }
 
   async progress(worker: string, jobId: string, progress: Progress): Promise<void> {
     const entry = this.#parts.held.get(progress.attempt);
     if (entry?.task.attempt?.worker !== worker || entry.task.jobId !== jobId) return;
     this.#present.get(worker)?.seen();
-    if (!entry.started) {
-      entry.started = true;
-      await this.#parts.committer.commit({ starts: [startMark(entry.task)] });
-    }
+    await this.#begin([entry]);
     this.#parts.onProgress(jobId, progress);
   }
 
@@ -223,7 +251,8 @@ export class Workers implements WorkersPort {
     if (presence === undefined) return;
     const silentAfterMs = presence.dropped();
     this.#parts.store
-      .touchWorkers([{ id: worker, silentAfterMs }])
+      .touchWorkers([{ id: worker, silentAfterMs, unseen: true }])
+      .then(() => this.#parts.onSilenceSet(silentAfterMs))
       .catch((error: unknown) => this.#warn('dropped connection not noted', error));
   }
 
@@ -231,8 +260,9 @@ export class Workers implements WorkersPort {
     const presence = this.#need(worker);
     presence.update({ status: 'draining' });
     this.#closePolls(worker);
+    const silentAfterMs = Math.max(0, presence.silentInMs());
     await this.#parts.store.touchWorkers([
-      { id: worker, silentAfterMs: silenceMs(presence.record), worker: presence.record },
+      { id: worker, silentAfterMs, unseen: true, worker: presence.record },
     ]);
   }
 
@@ -241,8 +271,9 @@ export class Workers implements WorkersPort {
     const workers = await store.workers();
     return workers.map((stored) => {
       const load = held.load(stored.worker.id);
-      const worker = this.#present.get(stored.worker.id)?.shown(load) ?? stored.worker;
-      return { ...stored, worker, load };
+      const presence = this.#present.get(stored.worker.id);
+      const worker = presence?.shown(load) ?? stored.worker;
+      return { ...stored, worker, load, closedBy: presence?.closedBy ?? null };
     });
   }
 
@@ -254,11 +285,13 @@ export class Workers implements WorkersPort {
     if (leftMs > 0) return store.touchWorkers([{ id: worker, silentAfterMs: leftMs }]);
     log.warn('worker is silent; what it holds goes to others', { worker });
     await this.#lose(worker, presence?.record ?? null);
-    await store.removeWorker(worker);
+    // It may have registered again meanwhile.
+    if (this.#present.get(worker) !== presence) return;
     this.#present.delete(worker);
     lobby.workerChanged(worker);
     held.forgetWorker(worker);
     this.#closePolls(worker);
+    await store.removeWorker(worker);
   }
 
   async #lose(worker: string, record: WorkerRecord | null): Promise<void> {
@@ -266,7 +299,7 @@ export class Workers implements WorkersPort {
     await this.#return(
       tasks.map((task, index) => ({
         task,
-        cause: mayHaveBegun(tasks, index, record) ? 'lost' : 'not_started',
+        cause: lossOf(tasks, index, record),
       })),
     );
   }
@@ -274,6 +307,7 @@ export class Workers implements WorkersPort {
   async #return(
     items: readonly { readonly task: Task; readonly cause: ReturnCause }[],
   ): Promise<void> {
+    if (items.length === 0) return;
     await this.#parts.decider.all(items.map(({ task, cause }) => returnAddress(task, cause)));
   }
 
@@ -298,17 +332,26 @@ class OwnTicket implements Ticket {
   got: readonly Task[] = [];
   readonly worker: WorkerRecord;
   readonly max: number;
+  readonly room: () => number;
   readonly waitingSince: number;
 
-  constructor(worker: WorkerRecord, max: number, waitingSince: number) {
+  constructor(
+    worker: WorkerRecord,
+    wish: { readonly max: number; readonly room: number; readonly waitingSince: number },
+  ) {
     this.worker = worker;
-    this.max = max;
-    this.waitingSince = waitingSince;
+    this.max = wish.max;
+    this.room = () => wish.room;
+    this.waitingSince = wish.waitingSince;
   }
 
   deliver(tasks: readonly Task[]): void {
     this.got = tasks;
   }
+}
+
+function lossOf(held: readonly Task[], index: number, worker: WorkerRecord | null): ReturnCause {
+  return mayHaveBegun(held, index, worker) ? 'lost' : 'not_started';
 }
 
 function startMark(task: Task): { jobId: string; taskId: string; attempt: string } {
@@ -330,6 +373,9 @@ function reportAddress(worker: string, { jobId, attempt, report }: TaskReport): 
     about: { attempt },
     signal: (task) => {
       if (!('handedBack' in report)) return { type: 'reported', task, attempt, worker, report };
+      // Only its holder may hand an attempt back; as a report it is refused with the right reason.
+      if (task?.attempt?.worker !== worker)
+        return { type: 'reported', task, attempt, worker, report: {} };
       const cause = report.handedBack === 'started' ? 'handed_back' : 'not_started';
       return { type: 'returned', task, attempt, cause };
     },

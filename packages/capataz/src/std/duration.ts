@@ -36,11 +36,11 @@ export function durationMs(text: Duration): number {
   return ms;
 }
 
-/** The shortest exact spelling in at most two units: 90_000 is `1m30s`. */
+/** A spelling for people, in at most two units: 90_000 is `1m30s`. What is smaller is left out. */
 export function formatDuration(ms: number): string {
   const rounded = Math.max(0, Math.round(ms));
   if (rounded < 1_000) return `${rounded}ms`;
-  if (rounded < 10_000 && rounded % 1_000 !== 0) return `${(rounded / 1_000).toFixed(1)}s`;
+  if (rounded < 9_950 && rounded % 1_000 !== 0) return `${(rounded / 1_000).toFixed(1)}s`;
   const parts: string[] = [];
   let rest = Math.round(rounded / 1_000) * 1_000;
   for (const unit of ['d', 'h', 'm', 's']) {

@@ -13,9 +13,11 @@ export function isJsonObject(value: unknown): value is JsonObject {
  * payloads in this form and every hash is taken over it, so that equal values are equal texts.
  * Keys are sorted by UTF-16 unit as `Array.sort` does; RXON signatures need another order and
  * have a function of their own.
- * @throws TypeError for what JSON can't hold: bigint, a cycle, a value nested beyond the stack.
+ * What JSON has no word for (a function, NaN) becomes null, as in an array of JSON.stringify.
+ * @throws TypeError for a bigint, RangeError for a cycle or a value nested beyond the stack.
  */
 export function canonicalJson(value: unknown): string {
+  if (typeof value === 'function' || typeof value === 'symbol') return 'null';
   if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if ('toJSON' in value && typeof value.toJSON === 'function') return canonicalJson(value.toJSON());
@@ -29,13 +31,25 @@ export function canonicalJson(value: unknown): string {
   return `{${text}}`;
 }
 
+/**
+ * Freezes a value through and through and returns it. A frozen root was frozen here before, which
+ * makes every further call cheap.
+ */
+export function frozenJson<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const member of Object.values(value)) frozenJson(member);
+  return Object.freeze(value);
+}
+
 /** The deepest nesting that is let in. Ours never goes beyond 10; 64 leaves room for documents. */
 export const maxJsonDepth = 64;
 
 // A NUL and a lone surrogate are legal JSON and can't be stored as text in PostgreSQL; `__proto__`
-// as a key would change the prototype of whatever it is merged into.
-const unstorable =
-  /\\u0000|\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}|__proto__|\0|[\ud800-\udfff]/;
+// as a key would change the prototype of whatever it is merged into; 1e999 is legal and read as
+// Infinity. Each has several spellings, so the test is wide (any escape of the first 256 or of a
+// surrogate, any number of 200 digits or with an exponent of three) and the cleaning exact.
+const suspect =
+  /\\u(?:00|[dD][89a-fA-F])|__proto__|(?:^|[:,[\s])-?\d(?:[\d.]*[eE]\+?\d{3}|[\d.]{199})/;
 
 /**
  * Makes a value storable by one rule for all stores: U+0000 and lone surrogates become U+FFFD,
@@ -113,7 +127,7 @@ export function parseJson(text: string): ParsedJson {
   } catch {
     return { ok: false, problem: 'syntax' };
   }
-  if (!unstorable.test(text)) return { ok: true, value };
+  if (text.isWellFormed() && !suspect.test(text)) return { ok: true, value };
   const cleaned = cleanJson(value);
   return cleaned === undefined ? { ok: false, problem: 'depth' } : { ok: true, value: cleaned };
 }

@@ -1,6 +1,6 @@
 import { assert } from '../../std/assert.ts';
 import { earliest, isQueued, keyLifeMs } from '../rules.ts';
-import type { FoundJob, PlannedTask, TaskPlan, Times } from './changes.ts';
+import type { FoundJob, PlannedTask, TaskPlan, Times } from './change-plan.ts';
 import type { ChangeMessage, TaskMessage } from './messages.ts';
 import type { WriterState } from './writer-state.ts';
 

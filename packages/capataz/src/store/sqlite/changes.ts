@@ -1,27 +1,9 @@
 import type { Deadlines } from '../rules.ts';
 import { afterRequeue, earliest } from '../rules.ts';
+import type { FoundJob, PlannedTask, TaskPlan, Times } from './change-plan.ts';
 import { writeChange } from './change-writes.ts';
 import type { ChangeAnswer, ChangeMessage, TaskMessage } from './messages.ts';
 import type { WriterState } from './writer-state.ts';
-
-/** The stored job as a change meets it. */
-export interface FoundJob {
-  readonly n: number;
-  readonly version: number;
-  readonly held: number;
-  readonly lease_until: number | null;
-  readonly timers: string;
-  readonly due_at: number | null;
-}
-
-/** An open task as it will stand; `n` is null where it is not stored yet. */
-export interface PlannedTask {
-  readonly n: number | null;
-  readonly status: string;
-  readonly attempt: string | null;
-  readonly worker: string | null;
-  readonly deadlines: Deadlines;
-}
 
 /** Decides one change and stores it: everything is checked before the first thing is written. */
 export function applyChange(state: WriterState, change: ChangeMessage, at: number): ChangeAnswer {
@@ -64,14 +46,6 @@ function creationRefusal(
     }
   }
   return isOpen || state.statements.get('ended-find', id) !== undefined ? { type: 'exists' } : null;
-}
-
-export interface TaskPlan {
-  /** What was touched, as it will stand; null: not open. */
-  readonly after: Map<string, PlannedTask | null>;
-  readonly othersAreGone: boolean;
-  /** For each step the task that it works on, as it will stand after the step. */
-  readonly targets: readonly (PlannedTask | null)[];
 }
 
 /**
@@ -151,12 +125,6 @@ function limitRefusal(
       };
   }
   return null;
-}
-
-export interface Times {
-  readonly timers: string;
-  readonly dueAt: number | null;
-  readonly leaseUntil: number | null;
 }
 
 function timesAfter(

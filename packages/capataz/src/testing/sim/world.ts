@@ -64,7 +64,7 @@ export class World {
   }
 
   get engine(): Engine | null {
-    return this.#server !== null && this.#server.engine.ready ? this.#server.engine : null;
+    return this.#server?.engine.ready ? this.#server.engine : null;
   }
 
   get serverUp(): boolean {

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { finish, sleep, transition } from '../core/action.ts';
+import { blueprint } from '../core/blueprint.ts';
+import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
+import { Dice } from '../testing/sim/dice.ts';
+import { SimProcess } from '../testing/sim/process.ts';
+import { VirtualClock } from '../testing/virtual-clock.ts';
+import { attemptOf, oneTask, worldStarter } from './fixtures.ts';
+
+const startWorld = worldStarter({ Dice, MemoryData, openMemoryStore, SimProcess, VirtualClock });
+
+test('A-31: why names for each worker the requirement that it fails', async () => {
+  const world = await startWorld({
+    blueprints: [
+      oneTask({
+        maxCost: 2,
+        requirements: {
+          devices: [{ type: 'gpu', properties: { vram_gb: 16 } }],
+          software: { ffmpeg: '7' },
+        },
+      }),
+    ],
+  });
+  const gpu = { type: 'gpu', model: 'G', properties: { vram_gb: 24 } };
+  const fits = { devices: [gpu], software: { ffmpeg: '7' }, costPerSkill: { work: 1 } };
+  const offers = {
+    skill: { ...fits, skills: ['other'] },
+    dear: { ...fits, costPerSkill: { work: 3 } },
+    small: { ...fits, devices: [{ ...gpu, properties: { vram_gb: 8 } }] },
+    old: { ...fits, software: { ffmpeg: '6' } },
+    fits,
+  };
+  for (const [id, offer] of Object.entries(offers)) await world.worker(id, { offer });
+  const id = await world.create('one-task');
+  const { summary, status, task } = await world.engine.jobs.why(id);
+  assert.equal(status, 'waiting_for_worker');
+  assert.equal(summary, 'task "work" is queued and waits for a worker');
+  const verdicts = new Map(task?.workers.map((worker) => [worker.id, worker.verdict]));
+  assert.deepEqual(Object.fromEntries(verdicts), {
+    skill: 'has no skill "work"',
+    dear: 'asks 3 for "work" and the task allows at most 2',
+    small: 'has no free device that meets {"properties":{"vram_gb":16},"type":"gpu"}',
+    old: 'has ffmpeg 6, needs 7',
+    fits: 'fits, and has not asked for work yet',
+  });
+});
+
+test('A-31: a worker that fits but can take nothing is named with the reason', async () => {
+  const world = await startWorld({ blueprints: [oneTask()] });
+  const [busy, draining] = [await world.worker('busy'), await world.worker('draining')];
+  const full = await world.worker('full');
+  await world.create('one-task');
+  await busy.takeOne();
+  await draining.beat({ status: 'draining' });
+  await full.beat({ status: 'full' });
+  const id = await world.create('one-task');
+  const { task } = await world.engine.jobs.why(id);
+  assert.deepEqual(task?.workers, [
+    { id: 'busy', verdict: 'fits, but is busy with 1 of 1 tasks' },
+    { id: 'draining', verdict: 'fits, but is DRAINING' },
+    { id: 'full', verdict: 'fits, but says that it is full' },
+  ]);
+});
+
+test('A-31: why for a delayed task, a handed out one, and one in back-off', async () => {
+  const world = await startWorld({ blueprints: [oneTask({ delay: '30s' })] });
+  const worker = await world.worker('w1');
+  const id = await world.create('one-task');
+  const why = async (): Promise<string> => (await world.engine.jobs.why(id)).summary;
+  await world.advance(10_000);
+  assert.equal(await why(), 'task "work" is planned, which is due in 20s');
+  await world.advance(20_000);
+  const task = await worker.takeOne();
+  await world.advance(5_000);
+  assert.equal(await why(), 'worker w1 has had attempt 1 of "work" for 5s (ASSIGNED)');
+  const { task: shown, deadlines } = await world.engine.jobs.why(id);
+  assert.deepEqual([shown?.worker, shown?.workers], ['w1', []]);
+  assert.deepEqual(
+    deadlines.map(({ name }) => name),
+    ['execution'],
+  );
+  await worker.fail(task);
+  assert.equal(await why(), 'task "work" is planned, which is due in 1s');
+  assert.notEqual(attemptOf(task), '');
+});
+
+test('A-31: why for a timer, a running handler, a handler without a home, and a retry', async () => {
+  let calls = 0;
+  const waits = blueprint({
+    name: 'waits',
+    version: 1,
+    states: {
+      nap: { start: true, to: ['think'], handle: () => sleep('1m', 'think') },
+      think: {
+        to: ['done'],
+        timeout: '1h',
+        retry: { jitter: 0 },
+        run: async () => {
+          calls += 1;
+          if (calls === 1) throw new Error('not yet');
+          await new Promise<void>((resolve) => world.clock.after(30_000, resolve));
+          return transition('done');
+        },
+      },
+      done: { end: true, handle: () => finish() },
+    },
+  });
+  const world = await startWorld({ blueprints: [waits, oneTask()] });
+  const id = await world.create('waits');
+  const why = async (): Promise<string> => (await world.engine.jobs.why(id)).summary;
+  assert.equal(await why(), 'it waits for its timer, which is due in 1m');
+  await world.advance(60_000);
+  assert.equal(await why(), 'it waits for its timer, which is due in 1s');
+  await world.advance(1_000);
+  assert.equal(await why(), 'the handler of state "think" runs on instance server-1');
+  await world.advance(31_000);
+  assert.equal(await why(), 'the job has finished');
+});
+
+test('A-31: why for a held job says so, and calls it no bug', async () => {
+  const runs = blueprint({
+    name: 'runs',
+    version: 1,
+    states: {
+      nap: { start: true, to: ['think'], handle: () => sleep('1m', 'think') },
+      think: { to: ['done'], run: async () => transition('done') },
+      done: { end: true },
+    },
+  });
+  const world = await startWorld({ blueprints: [runs, oneTask()] });
+  const [running, queued] = [await world.create('runs'), await world.create('one-task')];
+  for (const id of [running, queued]) await world.engine.jobs.hold(id, 'tester');
+  await world.advance(61_000);
+  assert.equal(
+    (await world.engine.jobs.why(running)).summary,
+    'an operator holds the job; the handler of state "think" begins when it is released',
+  );
+  assert.equal(
+    (await world.engine.jobs.why(queued)).summary,
+    'an operator holds the job; task "work" goes to the queue when it is released',
+  );
+});
+
+test('A-31: why for ended, parked and unknown jobs', async () => {
+  const world = await startWorld({ blueprints: [oneTask()] });
+  const worker = await world.worker('w1');
+  const parked = await world.create('one-task');
+  await worker.fail(await worker.takeOne(), 'PERMANENT_ERROR');
+  assert.match(
+    (await world.engine.jobs.why(parked)).summary,
+    /parked: no luck \(PERMANENT_ERROR\)/,
+  );
+  await world.engine.jobs.cancel(parked, 'tester', 'enough');
+  const { summary } = await world.engine.jobs.why(parked);
+  assert.equal(summary, 'the job has been cancelled: enough (CANCELLED)');
+  await assert.rejects(world.engine.jobs.why('nobody'), { code: 'JOB_NOT_FOUND' });
+});

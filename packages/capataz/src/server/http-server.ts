@@ -1,0 +1,239 @@
+import type { AddressInfo } from 'node:net';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onRequestHookHandler,
+} from 'fastify';
+import type { EnginePorts } from '../engine/ports.ts';
+import { CapatazError } from '../protocol/errors.ts';
+import { rxonVersion } from '../protocol/worker-api.ts';
+import type { Clock } from '../std/clock.ts';
+import { parseJson } from '../std/json.ts';
+import type { Log } from '../std/log.ts';
+import type { Access } from './access.ts';
+import { closeGracefully } from './close.ts';
+import type { ServerContext } from './context.ts';
+import { defaultLimits, type Limits } from './limits.ts';
+import { LiveFeed } from './live-feed.ts';
+import { internalError, refusalOf, retryAfterSeconds, workerErrorBody } from './problems.ts';
+import { type Area, type Route, send } from './route.ts';
+import { RouteIndex } from './route-index.ts';
+import { allRoutes } from './routes/all.ts';
+import { WorkerConnections } from './worker-connections.ts';
+import { WorkerForms } from './worker-forms.ts';
+import { admitWorker } from './worker-identity.ts';
+
+export interface HttpServerOptions {
+  readonly engine: EnginePorts;
+  readonly access: Access;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits?: Partial<Limits>;
+  /** The product's version, for the documents. */
+  readonly version: string;
+}
+
+export interface HttpServer {
+  /** Port 0 takes a free one. @returns the base URL. */
+  listen(address: { readonly host: string; readonly port: number }): Promise<string>;
+  /**
+   * Takes no new connections and gives out no tasks, lets running requests finish, and closes what
+   * is still open after `drainMs`.
+   */
+  close(options: { readonly drainMs: number }): Promise<void>;
+  /** The one table of routes, in order. */
+  readonly routes: readonly Route[];
+}
+
+/** The engine over HTTP: public, client and worker routes. */
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const closing = new AbortController();
+  const limits = { ...defaultLimits, ...options.limits };
+  const context: ServerContext = {
+    ...options,
+    limits,
+    closing: closing.signal,
+    feed: new LiveFeed(options.engine.events),
+    forms: new WorkerForms(options.engine.workers),
+    connections: new WorkerConnections((worker) => {
+      options.log.info("a worker's last connection closed", { worker });
+      options.engine.workers.connectionDropped(worker);
+    }),
+  };
+  const app = createApp(limits);
+  const routes = allRoutes(context);
+  addBodyParser(app);
+  addHooks(app, context);
+  addErrorAnswers(app, context, new RouteIndex(routes));
+  for (const route of routes) addRoute(app, context, route);
+
+  return {
+    routes,
+    async listen({ host, port }) {
+      await app.listen({ host, port });
+      // A server that listens on host and port has an address of this form.
+      const address = app.server.address() as AddressInfo;
+      const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+      return `http://${name}:${address.port}`;
+    },
+    async close({ drainMs }) {
+      closing.abort();
+      context.connections.stop();
+      await closeGracefully(app.server, options.clock, drainMs);
+      context.feed.close();
+      await app.close();
+    },
+  };
+}
+
+function createApp(limits: Limits): FastifyInstance {
+  return Fastify({
+    logger: false,
+    bodyLimit: limits.bodyBytes,
+    keepAliveTimeout: limits.keepAliveMs,
+    requestTimeout: limits.requestMs,
+    http: { headersTimeout: limits.requestMs },
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 300 },
+    frameworkErrors: (error, _request, reply) => answerError(reply, refusalOf(error) ?? error),
+    clientErrorHandler(_error, socket) {
+      if (!socket.writable) return;
+      const body = JSON.stringify(
+        new CapatazError('MALFORMED_REQUEST', 'The request is not HTTP as it should be.').toBody(),
+      );
+      socket.end(
+        `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      );
+    },
+  });
+}
+
+/** An empty body counts as none: several clients send the content type with every request. */
+function addBodyParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    /^application\/(?:json|[\w.-]+\+json)\s*(?:;|$)/i,
+    { parseAs: 'string' },
+    (_request, body, done) => {
+      // `parseAs: 'string'` hands over a string.
+      const text = body as string;
+      if (text === '') return done(null, undefined);
+      const parsed = parseJson(text);
+      if (parsed.ok) return done(null, parsed.value);
+      done(
+        parsed.problem === 'syntax'
+          ? new CapatazError('INVALID_JSON', 'The body is not JSON.')
+          : new CapatazError('JSON_TOO_DEEP', 'The JSON is nested deeper than 64 levels.'),
+      );
+    },
+  );
+}
+
+function addHooks(app: FastifyInstance, { engine, closing }: ServerContext): void {
+  app.decorateRequest('client', null);
+  app.decorateRequest('worker', null);
+  // Hooks with callbacks: they run for every request, and spare it the turns of a promise.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (isWorkerRequest(request)) {
+      reply.header('X-RXON-Version', rxonVersion);
+      // HTTP/1.1 keeps connections without being told, and RXON's answers don't say it.
+      if (request.raw.httpVersion === '1.1' && reply.raw.shouldKeepAlive) {
+        reply.raw.removeHeader('connection');
+      }
+    }
+    if (engine.ready || request.url.startsWith('/_public/')) done();
+    else done(new CapatazError('NOT_READY', 'The server is starting or stopping.'));
+  });
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing.aborted) reply.header('Connection', 'close');
+    done();
+  });
+}
+
+function addRoute(app: FastifyInstance, context: ServerContext, route: Route): void {
+  app.route({
+    method: route.method,
+    url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    exposeHeadRoute: route.area === 'public',
+    onRequest: admissions(context)[route.area],
+    handler: async (request, reply) => send(reply, await route.handle({ request, reply })),
+  });
+}
+
+/** Who may enter is settled before a body is read. */
+function admissions({ access }: ServerContext): Record<Area, onRequestHookHandler[]> {
+  return {
+    public: [],
+    client: [(request, _reply, done) => done(refusalFrom(() => admitClient(access, request)))],
+    worker: [(request, _reply, done) => done(refusalFrom(() => admitWorker(access, request)))],
+  };
+}
+
+/** @throws UNAUTHORIZED */
+function admitClient(access: Access, request: FastifyRequest): void {
+  const token = request.headers['x-client-token'];
+  request.client = access.client(typeof token === 'string' ? token : undefined);
+  if (request.client !== null) return;
+  throw new CapatazError(
+    'UNAUTHORIZED',
+    token === undefined ? 'Missing X-Client-Token header' : 'Unauthorized: Invalid token',
+  );
+}
+
+function refusalFrom(admit: () => void): CapatazError | undefined {
+  try {
+    admit();
+    return undefined;
+  } catch (error) {
+    if (error instanceof CapatazError) return error;
+    throw error;
+  }
+}
+
+function addErrorAnswers(app: FastifyInstance, { log }: ServerContext, index: RouteIndex): void {
+  app.setErrorHandler((error, request, reply) => {
+    const refusal = refusalOf(error);
+    if (refusal === undefined || refusal.code === 'INTERNAL') {
+      log.error('a request failed', {
+        error,
+        method: request.method,
+        route: request.routeOptions.url,
+        ...subjectsOf(request),
+      });
+      return answerError(reply, internalError());
+    }
+    return answerError(reply, refusal);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const methods = index.methodsOf(request.url);
+    if (methods.length === 0) {
+      return answerError(reply, new CapatazError('NOT_FOUND', 'There is no such route.'));
+    }
+    reply.header('Allow', methods.join(', '));
+    const message = `This route takes ${methods.join(', ')}.`;
+    return answerError(reply, new CapatazError('METHOD_NOT_ALLOWED', message));
+  });
+}
+
+function answerError(reply: FastifyReply, error: unknown): FastifyReply {
+  const refusal = refusalOf(error) ?? internalError();
+  const seconds = retryAfterSeconds(refusal);
+  if (seconds !== undefined) reply.header('Retry-After', String(seconds));
+  const json = isWorkerRequest(reply.request) ? workerErrorBody(refusal) : refusal.toBody();
+  return send(reply, { status: refusal.status, json });
+}
+
+function isWorkerRequest({ url }: FastifyRequest): boolean {
+  return url.startsWith('/_worker');
+}
+
+/** Job and worker of a request, as far as its path and headers tell. */
+function subjectsOf({ params, worker, url }: FastifyRequest): { job?: string; worker?: string } {
+  // Fastify types params as unknown; its router fills them with the path's own text.
+  const { id } = (params ?? {}) as { readonly id?: string };
+  return {
+    ...(id !== undefined && url.startsWith('/api/v1/jobs/') ? { job: id } : {}),
+    ...(worker === null ? {} : { worker }),
+  };
+}

@@ -1,0 +1,67 @@
+import type { Task } from '../../core/job.ts';
+import { CapatazError } from '../../protocol/errors.ts';
+import type { ServerContext } from '../context.ts';
+import { watchDelivery } from '../delivery.ts';
+import { parsePoll } from '../parse/poll.ts';
+import { type Answer, type Call, noContent, ok } from '../route.ts';
+import { identifyWorker } from '../worker-identity.ts';
+import { taskBody } from '../worker-views.ts';
+
+/** One task for an RXON worker, up to `max` for one that asked for the batched form. */
+export async function pollForTasks(context: ServerContext, call: Call): Promise<Answer> {
+  const worker = identifyWorker(context, call, undefined);
+  // Fastify's parser makes one flat object of a query.
+  const query = call.request.query as Readonly<Record<string, unknown>>;
+  const { max, timeoutMs } = parsePoll(query, context.limits);
+  const isBatch = max !== undefined && (await context.forms.isBatch(worker));
+  if (context.closing.aborted) return noContent;
+  const tasks = await waitForTasks(context, call, worker, { max: isBatch ? max : 1, timeoutMs });
+  if (tasks.length === 0) return call.reply.raw.destroyed ? gone(call) : noContent;
+  if (!watchDelivery(context, call.reply.raw, worker, tasks)) return gone(call);
+  logHandOut(context, worker, tasks);
+  const now = context.clock.now();
+  const bodies = tasks.map((task) => taskBody(task, now));
+  const [first] = bodies;
+  return ok(isBatch || first === undefined ? { tasks: bodies } : first);
+}
+
+/** The wait ends at once when the connection closes or the server begins to. */
+async function waitForTasks(
+  { engine, closing, forms }: ServerContext,
+  { reply }: Call,
+  worker: string,
+  options: { readonly max: number; readonly timeoutMs: number },
+): Promise<readonly Task[]> {
+  const given = new AbortController();
+  const giveUp = (): void => given.abort();
+  reply.raw.once('close', giveUp);
+  closing.addEventListener('abort', giveUp);
+  if (reply.raw.destroyed || closing.aborted) giveUp();
+  try {
+    return await engine.workers.poll(worker, { ...options, signal: given.signal });
+  } catch (error) {
+    if (error instanceof CapatazError && error.code === 'WORKER_NOT_FOUND') forms.forget(worker);
+    throw error;
+  } finally {
+    reply.raw.off('close', giveUp);
+    closing.removeEventListener('abort', giveUp);
+  }
+}
+
+function gone({ reply }: Call): Answer {
+  reply.hijack();
+  return { status: 'streaming' };
+}
+
+function logHandOut({ log }: ServerContext, worker: string, tasks: readonly Task[]): void {
+  for (const { jobId, id, attempt, spec } of tasks) {
+    log.debug('a task is handed out', {
+      job: jobId,
+      task: id,
+      attempt: attempt?.id ?? '',
+      worker,
+      correlation: spec.correlationId,
+      skill: spec.skill,
+    });
+  }
+}

@@ -1,0 +1,127 @@
+import type { HistoryType } from '../core/history.ts';
+import { isFinal } from '../core/status.ts';
+import { CapatazError } from '../protocol/errors.ts';
+import type { ServerContext } from './context.ts';
+import { EventStream } from './event-stream.ts';
+import { Wake } from './live-feed.ts';
+import { type Answer, type Call, noContent } from './route.ts';
+import { historyView, jobEventView, progressView } from './views.ts';
+
+/** Entries read at once. */
+const pageSize = 200;
+
+/** The last of a job's book, apart from refusals that come later. */
+const finalTypes: ReadonlySet<HistoryType> = new Set([
+  'job_finished',
+  'job_failed',
+  'job_cancelled',
+]);
+
+type Step = (stream: EventStream) => Promise<'more' | 'wait' | 'end'>;
+
+/**
+ * A job's book as events, what is stored first, then what comes, until its final entry was sent.
+ * A job that has ended and has nothing behind `after` is answered 204, which tells an EventSource
+ * not to come back.
+ */
+export async function streamJob(
+  context: ServerContext,
+  call: Call,
+  jobId: string,
+  after: number,
+): Promise<Answer> {
+  const { jobs } = context.engine;
+  let position = after;
+  let lastProgress = '';
+  const hasMore = async (): Promise<boolean> => (await jobs.history(jobId, position, 1)).length > 0;
+  // The book is looked at again behind the status: the final entry may come between the two. It
+  // may also be missing (S-45), and the job still ends the stream.
+  const isOver = async (): Promise<boolean> =>
+    isFinal((await jobs.get(jobId, null)).status) && !(await hasMore());
+  const step: Step = async (stream) => {
+    const page = await jobs.history(jobId, position, pageSize);
+    await stream.send(page.map((entry) => ({ id: entry.seq, data: historyView(entry) })));
+    position = page.at(-1)?.seq ?? position;
+    if (page.length === pageSize) return 'more';
+    if (page.some(({ type }) => finalTypes.has(type))) return 'end';
+    const progress = jobs.progress(jobId);
+    const text = JSON.stringify(progress);
+    if (progress !== null && text !== lastProgress) {
+      lastProgress = text;
+      await stream.send([{ name: 'progress', data: progressView(progress) }]);
+    }
+    if (page.length > 0 || !(await isOver())) return 'wait';
+    return 'end';
+  };
+  if (!(await hasMore()) && (await isOver())) return noContent;
+  return run(context, call, step, (wake) => context.feed.onJob(jobId, wake));
+}
+
+/** The books of all jobs of one client, by position, for ever. */
+export function streamAll(
+  context: ServerContext,
+  call: Call,
+  client: string,
+  after: number,
+): Answer {
+  let position = after;
+  const step: Step = async (stream) => {
+    const page = await context.engine.events.read(position, pageSize);
+    const own = page.events.filter((event) => event.client === client);
+    await stream.send(own.map((event) => ({ id: event.position, data: jobEventView(event) })));
+    const isMoved = page.position > position;
+    position = page.position;
+    if (isMoved && own.at(-1)?.position !== position) await stream.mark(position);
+    return page.events.length > 0 ? 'more' : 'wait';
+  };
+  return run(context, call, step, (wake) => context.feed.onAny(wake));
+}
+
+/** Subscribes before the first read, so that nothing falls between stored and live. */
+function run(
+  context: ServerContext,
+  { reply }: Call,
+  step: Step,
+  subscribe: (wake: Wake) => () => void,
+): Answer {
+  if (context.feed.size >= context.limits.streams) {
+    throw new CapatazError('LIMIT', 'Too many event streams are open.', { retry_after_ms: 5_000 });
+  }
+  reply.hijack();
+  const wake = new Wake();
+  const ring = (): void => wake.ring();
+  const unsubscribe = subscribe(wake);
+  const stream = new EventStream(reply.raw, context.clock, ring);
+  context.closing.addEventListener('abort', ring);
+  void pump(context, stream, step, wake).finally(() => {
+    unsubscribe();
+    context.closing.removeEventListener('abort', ring);
+    stream.end();
+  });
+  return { status: 'streaming' };
+}
+
+async function pump(
+  { closing, log }: ServerContext,
+  stream: EventStream,
+  step: Step,
+  wake: Wake,
+): Promise<void> {
+  try {
+    while (stream.isOpen && !closing.aborted) {
+      const next = await step(stream);
+      if (next === 'end') return;
+      if (next === 'wait') await wake.next();
+    }
+  } catch (error) {
+    // The reader comes back with the last id it saw.
+    log.warn('an event stream broke off', { error });
+  }
+}
+
+/** `Last-Event-ID` rules over `?after=`: a reader that comes back knows better than its URL. */
+export function startOf(call: Call, after: number): number {
+  const last = call.request.headers['last-event-id'];
+  const seen = typeof last === 'string' && /^\d{1,15}$/.test(last) ? Number(last) : undefined;
+  return seen ?? after;
+}
