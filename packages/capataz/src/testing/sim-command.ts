@@ -1,32 +1,94 @@
-import { simulate } from './sim/scenario.ts';
+import { parseArgs } from 'node:util';
+import { systemClock } from '../std/clock.ts';
+import { durationMs } from '../std/duration.ts';
+import { type FaultName, faultNames } from './sim/faults.ts';
+import { type Cuts, cutFlags } from './sim/plan.ts';
+import { type SimResult, simulate } from './sim/scenario.ts';
+import { shrink } from './sim/shrink.ts';
 
-/** `npm run sim -- [--seeds N] [--first S] [--seed S [--trace]]`: looks for a seed that breaks a rule. */
-const { values } = (await import('node:util')).parseArgs({
+const usage = `npm run sim -- [--seeds N | --minutes M] [--first S]      look for a seed that breaks a rule
+npm run sim -- --seed S [--trace]                            replay one seed
+      [--jobs N] [--workers N] [--storm 20s] [--without F]…   with less of it
+faults: ${faultNames.join(', ')}`;
+
+const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '50' },
+    minutes: { type: 'string' },
     first: { type: 'string', default: '1' },
     seed: { type: 'string' },
     trace: { type: 'boolean', default: false },
+    jobs: { type: 'string' },
+    workers: { type: 'string' },
+    storm: { type: 'string' },
+    without: { type: 'string', multiple: true, default: [] },
+    help: { type: 'boolean', default: false },
   },
 });
 
-const first = Number(values.seed ?? values.first);
-const count = values.seed === undefined ? Number(values.seeds) : 1;
-let failures = 0;
-for (let seed = first; seed < first + count; seed += 1) {
-  const result = await simulate(seed);
-  if (values.trace) console.log(result.trace.join('\n'));
-  if (result.violations.length === 0) {
-    console.log(
-      `seed ${seed}: ${result.jobs} jobs, ${JSON.stringify(result.ends)}, ${Math.round(result.simulatedMs / 1_000)} s simulated`,
-    );
-    continue;
+if (values.help) console.log(usage);
+else process.exitCode = (await run()) === 0 ? 0 : 1;
+
+/** @returns how many seeds broke a rule. */
+async function run(): Promise<number> {
+  const cuts = givenCuts();
+  const until =
+    values.minutes === undefined ? null : systemClock.steady() + number('minutes') * 60_000;
+  const first = values.seed === undefined ? number('first') : number('seed');
+  const count = values.seed === undefined ? number('seeds') : 1;
+  let passed = 0;
+  let failed = 0;
+  for (
+    let seed = first;
+    until === null ? seed < first + count : systemClock.steady() < until;
+    seed += 1
+  ) {
+    const result = await simulate(seed, { cuts });
+    if (values.trace) console.log(result.trace.join('\n'));
+    if (result.violations.length === 0) {
+      passed += 1;
+      console.log(line(result));
+    } else {
+      failed += 1;
+      await tell(result, cuts);
+    }
   }
-  failures += 1;
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed;
+}
+
+function line({ seed, jobs, ends, simulatedMs }: SimResult): string {
+  return `seed ${seed}: ${jobs} jobs, ${JSON.stringify(ends)}, ${Math.round(simulatedMs / 1_000)} s simulated`;
+}
+
+async function tell(result: SimResult, cuts: Cuts): Promise<void> {
+  const { seed } = result;
   console.error(
-    `seed ${seed} breaks a rule; replay it with: npm run sim -- --seed ${seed} --trace`,
+    `seed ${seed} breaks a rule; replay it with: npm run sim -- --seed ${seed} ${cutFlags(cuts)} --trace`,
   );
   for (const violation of result.violations.slice(0, 10)) console.error(`  ${violation}`);
+  const shrunk = await shrink(seed, result, cuts);
+  console.error(`smaller: npm run sim -- --seed ${seed} ${cutFlags(shrunk.cuts)} --trace`);
+  for (const violation of shrunk.result.violations.slice(0, 3)) console.error(`  ${violation}`);
 }
-console.log(`${count - failures} passed, ${failures} failed`);
-process.exitCode = failures === 0 ? 0 : 1;
+
+function givenCuts(): Cuts {
+  const unknown = values.without.find((name) => !isFault(name));
+  if (unknown !== undefined) throw new Error(`there is no fault "${unknown}"; ${usage}`);
+  return {
+    ...(values.jobs === undefined ? {} : { jobs: number('jobs') }),
+    ...(values.workers === undefined ? {} : { workers: number('workers') }),
+    ...(values.storm === undefined ? {} : { stormMs: durationMs(values.storm) }),
+    ...(values.without.length === 0 ? {} : { without: values.without.filter(isFault) }),
+  };
+}
+
+function isFault(name: string): name is FaultName {
+  return (faultNames as readonly string[]).includes(name);
+}
+
+function number(name: 'seeds' | 'minutes' | 'first' | 'seed' | 'jobs' | 'workers'): number {
+  const value = Number(values[name]);
+  if (Number.isFinite(value) && value >= 0) return value;
+  throw new Error(`--${name} must be a number, not "${values[name]}"`);
+}

@@ -1,22 +1,19 @@
 import { dispatch, fail, finish, retry, sleep, transition } from '../../core/action.ts';
 import { type Blueprint, blueprint } from '../../core/blueprint.ts';
-import type { Dice } from './dice.ts';
-
-/** What simulated handlers do besides their duty: fail, hang, wait. */
-export interface HandlerMoods {
-  readonly dice: Dice;
-  /** Resolves after simulated time. */
-  readonly wait: (ms: number) => Promise<void>;
-  /** Share of runs that throw. */
-  readonly throws: number;
-  /** Share of runs that never return. */
-  readonly hangs: number;
-}
+import { randomBlueprint } from './grammar.ts';
+import type { HandlerMoods } from './moods.ts';
 
 /** One of each way through the engine. Every handler is deterministic but for its mood. */
-export function simBlueprints(moods: HandlerMoods): Blueprint[] {
-  return [oneStep(), threeSteps(moods), sleeper(), runner(moods), picky()];
+export function simBlueprints(
+  moods: HandlerMoods,
+  grammar: Readonly<Record<string, number>>,
+): Blueprint[] {
+  const random = Object.entries(grammar).map(([name, seed]) => randomBlueprint(name, seed, moods));
+  return [oneStep(), threeSteps(moods), sleeper(), runner(moods), picky(), ...random];
 }
+
+/** The names of those that don't come from the grammar. */
+export const fixedBlueprints = ['one-step', 'three-steps', 'sleeper', 'runner', 'picky'];
 
 function oneStep(): Blueprint {
   return blueprint({

@@ -102,3 +102,26 @@ export function checkDelays(job: Job, entries: readonly StoredEntry[]): string[]
   }
   return problems;
 }
+
+/** One key, one job: nothing is there that nobody asked for. */
+export async function checkNothingExtra(
+  store: Store,
+  accepted: ReadonlySet<string>,
+): Promise<string[]> {
+  const jobs = await store.jobs({ limit: 10_000 });
+  return jobs
+    .filter(({ id }) => !accepted.has(id))
+    .map(({ id }) => `job ${id} exists, and no client was told of it`);
+}
+
+/**
+ * Where nothing ever happened to the workers, the network or the server's process, no attempt may be
+ * given up, whatever its store and the clocks went through.
+ */
+export function checkCalmWorkers(job: Job, entries: readonly StoredEntry[]): string[] {
+  return entries
+    .filter(({ type, reason }) => type === 'task_failed' && reason === 'lost')
+    .map(
+      ({ attempt }) => `job ${job.id}: attempt ${attempt} was given up, yet its worker was well`,
+    );
+}

@@ -1,5 +1,5 @@
 import { CapatazError } from '../../protocol/errors.ts';
-import { type Clock, delay } from '../../std/clock.ts';
+import { delay } from '../../std/clock.ts';
 import type { Store, Work, WorkOutcome } from '../../store/contract.ts';
 import type { Dice } from './dice.ts';
 import { never, type SimProcess } from './process.ts';
@@ -15,7 +15,10 @@ export interface StoreFaults {
 
 export const noStoreFaults: StoreFaults = { crash: 0, fail: 0, latencyMs: 2 };
 
-/** Called around each commit: what is the truth before, and what was promised after. */
+/** What becomes of one call. */
+export type StoreFault = 'none' | 'fail' | 'crash-before' | 'crash-after';
+
+/** Called after each commit that was applied, whether or not anybody lives to hear of it. */
 export interface CommitWatch {
   onCommitted(work: Work, outcome: WorkOutcome): void;
 }
@@ -23,52 +26,62 @@ export interface CommitWatch {
 export interface FaultyStoreParts {
   readonly store: Store;
   readonly process: SimProcess;
-  readonly clock: Clock;
   readonly dice: Dice;
   readonly faults: () => StoreFaults;
   readonly watch: CommitWatch;
   readonly onCrash: () => void;
+  /** Decides about each call in place of the dice. */
+  readonly decide?: (isCommit: boolean) => StoreFault;
 }
 
 /** A store as one process sees it: slow, sometimes failing, and the usual place to die at. */
 export function faultyStore(parts: FaultyStoreParts): Store {
-  const { store, process } = parts;
-  return new Proxy(store, {
+  return new Proxy(parts.store, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== 'function' || key === 'close') return value;
-      if (key === 'commit') return (work: Work) => process.answer(commit(parts, work));
+      const isCommit = key === 'commit';
       return (...args: unknown[]) =>
-        process.answer(call(parts, () => value.apply(target, args) as Promise<unknown>));
+        parts.process.answer(
+          call(parts, isCommit, async () => {
+            const outcome: unknown = await value.apply(target, args);
+            // A commit's argument and answer are what the contract says they are.
+            if (isCommit) parts.watch.onCommitted(args[0] as Work, outcome as WorkOutcome);
+            return outcome;
+          }),
+        );
     },
   });
 }
 
-async function call<T>(parts: FaultyStoreParts, run: () => Promise<T>): Promise<T> {
+async function call<T>(
+  parts: FaultyStoreParts,
+  isCommit: boolean,
+  run: () => Promise<T>,
+): Promise<T> {
+  const { process, onCrash } = parts;
+  const fault = parts.decide?.(isCommit) ?? drawn(parts, isCommit);
   await lag(parts);
-  return parts.process.alive ? run() : never;
-}
-
-async function commit(parts: FaultyStoreParts, work: Work): Promise<WorkOutcome> {
-  const { store, dice, faults, process, onCrash, watch } = parts;
-  await lag(parts);
-  if (!process.alive) return never;
-  const crash = dice.chance(faults().crash);
-  const crashBefore = crash && dice.chance(0.5);
-  if (crashBefore) {
+  await process.awake();
+  if (!process.alive) return never();
+  if (fault === 'fail') throw new CapatazError('STORE_UNAVAILABLE', 'the simulated store fails');
+  if (fault === 'crash-before') {
     onCrash();
-    return never;
+    return never();
   }
-  const outcome = await store.commit(work);
-  watch.onCommitted(work, outcome);
-  if (crash) onCrash();
+  const outcome = await run();
+  if (fault === 'crash-after') onCrash();
   await lag(parts);
   return outcome;
 }
 
-async function lag({ clock, dice, faults }: FaultyStoreParts): Promise<void> {
-  const { latencyMs, fail } = faults();
-  const ms = dice.between(0, latencyMs);
-  if (ms > 0) await delay(clock, ms);
-  if (dice.chance(fail)) throw new CapatazError('STORE_UNAVAILABLE', 'the simulated store fails');
+function drawn({ dice, faults }: FaultyStoreParts, isCommit: boolean): StoreFault {
+  const { crash, fail } = faults();
+  if (isCommit && dice.chance(crash)) return dice.chance(0.5) ? 'crash-before' : 'crash-after';
+  return dice.chance(fail) ? 'fail' : 'none';
+}
+
+async function lag({ process, dice, faults }: FaultyStoreParts): Promise<void> {
+  const ms = dice.between(0, faults().latencyMs);
+  if (ms > 0) await delay(process.clock, ms);
 }

@@ -1,3 +1,4 @@
+import type { Task } from '../../core/job.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import { parseHeartbeat } from '../../server/parse/heartbeat.ts';
@@ -16,6 +17,8 @@ export interface NetworkFaults {
   readonly loseRequest: number;
   /** Share of answers that never arrive, though the request was served. */
   readonly loseAnswer: number;
+  /** Share of answers that break in the middle: the server sees it, and the worker too. */
+  readonly cutAnswer: number;
   /** Share of requests that arrive twice. */
   readonly duplicate: number;
   /** Share of losses that nobody notices: no reset, only silence. */
@@ -27,6 +30,7 @@ export interface NetworkFaults {
 export const calmNetwork: NetworkFaults = {
   loseRequest: 0,
   loseAnswer: 0,
+  cutAnswer: 0,
   duplicate: 0,
   blackHole: 0,
   latencyMs: 2,
@@ -47,6 +51,16 @@ export interface NetworkParts {
 export function simTransport(parts: NetworkParts): Transport {
   const send = <T>(signal: AbortSignal, serve: Serve<T>): Promise<T> =>
     parts.process.answer(request(parts, signal, serve));
+  /** What the HTTP server does when the reply with the tasks was flushed, or was not. */
+  const hand = (engine: Engine, tasks: readonly Task[]): void => {
+    if (tasks.length === 0) return;
+    if (!parts.dice.chance(parts.faults().cutAnswer)) {
+      engine.workers.delivered(parts.worker, tasks);
+      return;
+    }
+    engine.workers.undelivered(parts.worker, tasks).catch(() => undefined);
+    throw new TransportError('connection reset');
+  };
   return {
     register: (body, signal) =>
       send(signal, async ({ engine }) => {
@@ -64,11 +78,9 @@ export function simTransport(parts: NetworkParts): Transport {
       }),
     poll: ({ max, timeoutSeconds }, signal) =>
       send(signal, async ({ engine, now, gone }) => {
-        const tasks = await engine.workers.poll(parts.worker, {
-          max,
-          timeoutMs: timeoutSeconds * 1_000,
-          signal: gone,
-        });
+        const timeoutMs = timeoutSeconds * 1_000;
+        const tasks = await engine.workers.poll(parts.worker, { max, timeoutMs, signal: gone });
+        hand(engine, tasks);
         return tasks.map((task) => taskBody(task, now()));
       }),
     report: (body, signal) =>
@@ -76,6 +88,7 @@ export function simTransport(parts: NetworkParts): Transport {
         const { results, want } = parseResults(wire(body), 10_000);
         const reports = results.map(({ report }) => report);
         const { answers, tasks } = await engine.workers.report(parts.worker, reports, want);
+        hand(engine, tasks);
         for (const [index, answer] of answers.entries()) {
           const attempt = reports[index]?.attempt;
           if (answer.type === 'accepted' && attempt !== undefined) parts.onAccepted(attempt);
@@ -136,6 +149,7 @@ async function arrive<T>({ engine }: NetworkParts, gone: AbortSignal, serve: Ser
   const target = engine();
   if (target === null) throw new TransportError('connection refused');
   const { process } = target;
+  await process.awake();
   if (!target.engine.ready)
     throw new TransportError('not ready', { status: 503, code: 'NOT_READY' });
   try {
@@ -169,5 +183,5 @@ function aborted(signal: AbortSignal): Promise<never> {
 function died(process: SimProcess): Promise<never> {
   return process.alive
     ? process.death.then(() => Promise.reject(new TransportError('connection reset')))
-    : never;
+    : never();
 }

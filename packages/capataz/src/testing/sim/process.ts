@@ -1,11 +1,13 @@
 import type { CancelTimer, Clock } from '../../std/clock.ts';
 
-/** Never resolves: what a dead process waits for. */
-export const never: Promise<never> = new Promise(() => undefined);
+/** What a dead process waits for. A new one each time: a shared one would keep all who wait for it. */
+export function never(): Promise<never> {
+  return new Promise(() => undefined);
+}
 
 /**
- * The part of the world that dies together: its timers stop ringing and its calls are never
- * answered. Everything that a simulated process touches goes through one of these.
+ * The part of the world that dies or freezes together: its timers stop ringing and its calls are
+ * answered no more, or only when it thaws. Everything a simulated process touches goes through one.
  */
 export class SimProcess {
   readonly name: string;
@@ -14,24 +16,39 @@ export class SimProcess {
   readonly death: Promise<void>;
   #alive = true;
   #die: () => void = () => undefined;
+  #thaw: Promise<void> | null = null;
 
-  constructor(name: string, clock: Clock) {
+  /** @param skewMs how far its wall clock is from the world's */
+  constructor(name: string, clock: Clock, skewMs = 0) {
     this.name = name;
     this.death = new Promise((resolve) => {
       this.#die = resolve;
     });
     this.clock = {
-      now: () => clock.now(),
+      now: () => clock.now() + skewMs,
       steady: () => clock.steady(),
-      after: (delayMs: number, callback: () => void): CancelTimer =>
-        clock.after(delayMs, () => {
-          if (this.#alive) callback();
-        }),
+      after: (delayMs: number, callback: () => void): CancelTimer => {
+        let cancelled = false;
+        const ring = (): void => {
+          if (cancelled || !this.#alive) return;
+          if (this.#thaw === null) callback();
+          else void this.#thaw.then(ring);
+        };
+        const cancel = clock.after(delayMs, ring);
+        return () => {
+          cancelled = true;
+          cancel();
+        };
+      },
     };
   }
 
   get alive(): boolean {
     return this.#alive;
+  }
+
+  get frozen(): boolean {
+    return this.#thaw !== null;
   }
 
   /** kill -9. */
@@ -40,15 +57,34 @@ export class SimProcess {
     this.#die();
   }
 
-  /** The call's answer, or silence when this process is dead by then. */
+  /** SIGSTOP, and SIGCONT after a while: time goes on outside. */
+  freeze(world: Clock, forMs: number): void {
+    if (this.#thaw !== null) return;
+    this.#thaw = new Promise((resolve) => {
+      world.after(forMs, () => {
+        this.#thaw = null;
+        resolve();
+      });
+    });
+  }
+
+  /** Resolves when it is not frozen: at once, or when it thaws. */
+  async awake(): Promise<void> {
+    while (this.#thaw !== null) await this.#thaw;
+  }
+
+  /** The call's answer as this process gets it: when it runs, and never once it is dead. */
   async answer<T>(call: Promise<T>): Promise<T> {
-    let result: T;
+    let settle: () => T;
     try {
-      result = await call;
+      const result = await call;
+      settle = () => result;
     } catch (error) {
-      if (!this.#alive) return never;
-      throw error;
+      settle = () => {
+        throw error;
+      };
     }
-    return this.#alive ? result : never;
+    await this.awake();
+    return this.#alive ? settle() : never();
   }
 }

@@ -1,7 +1,18 @@
-import { checkBook, checkDelays, checkEnded, checkIdle, checkLimbo } from './checkers.ts';
+import { unleash } from './actors.ts';
+import {
+  checkBook,
+  checkCalmWorkers,
+  checkDelays,
+  checkEnded,
+  checkIdle,
+  checkLimbo,
+  checkNothingExtra,
+} from './checkers.ts';
 import { Dice } from './dice.ts';
-import type { World as SimWorld } from './world.ts';
-import { calm, type Weather, type WorkerPlan, World } from './world.ts';
+import { calm, type FaultName, faultNames } from './faults.ts';
+import type { StoreFault } from './faulty-store.ts';
+import { type Cuts, type Plan, planOf } from './plan.ts';
+import { World } from './world.ts';
 
 export interface SimResult {
   readonly seed: number;
@@ -15,139 +26,99 @@ export interface SimResult {
   readonly simulatedMs: number;
 }
 
-const blueprintNames = ['one-step', 'three-steps', 'sleeper', 'runner', 'picky'];
+export interface SimOptions {
+  readonly cuts?: Cuts;
+  /** Decides about each store call instead of the weather. */
+  readonly storeFault?: (isCommit: boolean) => StoreFault;
+}
+
 /** Everything that was accepted must have ended this long after the calm began. */
-const calmLimitMs = 30 * 60_000;
+const calmLimitMs = 40 * 60_000;
 const lookEveryMs = 5_000;
 
 /** One run: a storm of faults over random work, then calm, then every rule is checked. */
-export async function simulate(seed: number): Promise<SimResult> {
-  const dice = new Dice(seed);
-  const world = new World(dice.fork());
+export async function simulate(
+  seed: number,
+  { cuts, storeFault }: SimOptions = {},
+): Promise<SimResult> {
+  const plan = planOf(seed, cuts);
+  const dice = new Dice(seed * 7 + 1);
+  const world = new World({
+    dice,
+    grammar: plan.grammar,
+    ...(storeFault === undefined ? {} : { storeFault }),
+  });
   const accepted = new Set<string>();
-  const plans = workerPlans(dice);
-  world.weather = storm(dice);
+  world.weather = plan.weather;
   world.startServer();
-  for (const plan of plans) world.startWorker(plan);
-
-  const stormMs = dice.between(20, 180) * 1_000;
-  const jobs = dice.between(5, 30);
-  let waiting = jobs;
-  for (let number = 0; number < jobs; number += 1) {
-    const blueprint = dice.pick(blueprintNames);
-    world.clock.after(dice.between(0, stormMs), () => {
-      void world.createJob(`key-${number}`, blueprint, number).then((id) => {
-        world.note(`job ${id} (${blueprint}) accepted`);
+  for (const worker of plan.workers) world.startWorker(worker);
+  for (const job of plan.jobs) {
+    world.clock.after(job.atMs, () => {
+      void world.createJob(`key-${job.number}`, job.blueprint, job.number).then((id) => {
+        world.note(`job ${id} (${job.blueprint}) accepted`);
         accepted.add(id);
-        waiting -= 1;
       });
     });
   }
-  await rage(world, dice, plans, accepted, stormMs);
-
-  world.note('calm');
-  world.weather = calm;
-  world.startServer();
-  for (const plan of plans) world.startWorker(plan);
-  const problems = await untilEnded(world, accepted, () => waiting === 0);
-  const violations = [
-    ...world.watch.violations,
-    ...problems,
-    ...(await checkBooks(world, accepted)),
-  ];
+  unleash(world, plan, accepted);
+  const limbo = await weather(world, plan);
+  const problems = await untilEnded(world, plan, accepted);
+  const present = storeFault === undefined ? plan.faults : new Set(faultNames);
   return {
     seed,
-    violations,
+    violations: [
+      ...world.watch.violations,
+      ...limbo,
+      ...problems,
+      ...(await checkBooks(world, present, accepted)),
+    ],
     trace: world.trace,
-    jobs,
+    jobs: plan.jobs.length,
     ends: await countEnds(world, accepted),
     simulatedMs: world.clock.steady(),
   };
 }
 
-function workerPlans(dice: Dice): WorkerPlan[] {
-  const plans: WorkerPlan[] = [];
-  const count = dice.between(2, 4);
-  for (let index = 0; index < count; index += 1) {
-    const skills = ['work', 'poison', ...(dice.chance(0.3) ? ['rare'] : [])];
-    plans.push({ id: `worker-${index + 1}`, skills, concurrency: dice.between(1, 4) });
+/** The storm, with a look at every hot job twice a second. @returns what was found in limbo. */
+async function weather(world: World, plan: Plan): Promise<string[]> {
+  const problems: string[] = [];
+  while (world.clock.steady() < plan.stormMs) {
+    await world.clock.advance(500);
+    problems.push(...(await checkLimbo(world.truth)));
   }
-  return plans;
-}
-
-function storm(dice: Dice): Weather {
-  const some = (most: number): number => (dice.chance(0.6) ? dice.next() * most : 0);
-  return {
-    store: { crash: some(0.03), fail: some(0.02), latencyMs: dice.between(0, 30) },
-    network: {
-      loseRequest: some(0.1),
-      loseAnswer: some(0.1),
-      duplicate: some(0.1),
-      blackHole: some(0.5),
-      latencyMs: dice.between(0, 200),
-    },
-    fails: some(0.2),
-    hangs: some(0.05),
-    poison: some(0.3),
-  };
-}
-
-/** Kills and operators, at random instants, until the storm is over. */
-async function rage(
-  world: SimWorld,
-  dice: Dice,
-  plans: readonly WorkerPlan[],
-  accepted: ReadonlySet<string>,
-  stormMs: number,
-): Promise<void> {
-  const end = world.clock.steady() + stormMs;
-  while (world.clock.steady() < end) {
-    await world.clock.advance(dice.between(10, 2_000));
-    if (!world.serverUp && dice.chance(0.6)) world.startServer();
-    if (world.serverUp && dice.chance(0.02)) world.killServer('kill -9');
-    const plan = dice.pick(plans);
-    if (world.workersUp.includes(plan.id)) {
-      if (dice.chance(0.05)) world.killWorker(plan.id, 'kill -9');
-    } else if (dice.chance(0.4)) world.startWorker(plan);
-    if (dice.chance(0.1)) await meddle(world, dice, [...accepted]);
-    world.watch.violations.push(...(await checkLimbo(world.truth)));
-  }
-}
-
-/** What operators do to jobs; refusals and outages are part of it. */
-async function meddle(world: SimWorld, dice: Dice, jobs: readonly string[]): Promise<void> {
-  const engine = world.engine;
-  if (engine === null || jobs.length === 0) return;
-  const id = dice.pick(jobs);
-  const deed = dice.pick(['cancel', 'hold', 'release', 'redrive'] as const);
-  world.note(`operator: ${deed} ${id}`);
-  const done =
-    deed === 'cancel'
-      ? engine.jobs.cancel(id, 'operator', 'not needed')
-      : engine.jobs[deed](id, 'operator');
-  done.catch(() => undefined);
+  world.note('calm');
+  world.weather = calm;
+  return problems;
 }
 
 async function untilEnded(
-  world: SimWorld,
+  world: World,
+  plan: Plan,
   accepted: ReadonlySet<string>,
-  allAccepted: () => boolean,
 ): Promise<string[]> {
   const limit = world.clock.steady() + calmLimitMs;
-  let problems: string[] = ['not all jobs were accepted'];
+  let problems: string[] = [];
   while (world.clock.steady() < limit) {
+    world.startServer();
+    for (const worker of plan.workers) world.startWorker(worker);
     await world.clock.advance(lookEveryMs);
     await releaseAll(world, accepted);
-    if (!allAccepted()) continue;
-    problems = await checkEnded(world.truth, accepted);
-    if (problems.length === 0)
-      return [...(await checkIdle(world.truth)), ...(await checkLimbo(world.truth))];
+    problems =
+      accepted.size < plan.jobs.length
+        ? ['not all jobs were accepted']
+        : await checkEnded(world.truth, accepted);
+    if (problems.length > 0) continue;
+    return [
+      ...(await checkIdle(world.truth)),
+      ...(await checkLimbo(world.truth)),
+      ...(await checkNothingExtra(world.truth, accepted)),
+    ];
   }
   return problems;
 }
 
 /** A held job waits for a person, who comes when it is calm. */
-async function releaseAll(world: SimWorld, accepted: ReadonlySet<string>): Promise<void> {
+async function releaseAll(world: World, accepted: ReadonlySet<string>): Promise<void> {
   for (const id of accepted) {
     const job = await world.truth.job(id);
     if (job?.held && job.endedAt === null && job.status !== 'quarantined') {
@@ -156,19 +127,36 @@ async function releaseAll(world: SimWorld, accepted: ReadonlySet<string>): Promi
   }
 }
 
-async function checkBooks(world: SimWorld, accepted: ReadonlySet<string>): Promise<string[]> {
+/** Faults after which a worker may not have got, or not be able to finish, what it was given. */
+const losesReplies: readonly FaultName[] = [
+  'network',
+  'poison',
+  'worker-kill',
+  'freeze',
+  'handlers',
+  'server-kill',
+  'store-crash',
+];
+
+async function checkBooks(
+  world: World,
+  faults: ReadonlySet<FaultName>,
+  accepted: ReadonlySet<string>,
+): Promise<string[]> {
+  const calmWorkers = losesReplies.every((fault) => !faults.has(fault));
   const problems: string[] = [];
   for (const id of accepted) {
     const job = await world.truth.job(id);
     if (job === null) continue;
     const entries = await world.truth.history(id, 0, 10_000);
     problems.push(...checkBook(job, entries), ...checkDelays(job, entries));
+    if (calmWorkers) problems.push(...checkCalmWorkers(job, entries));
   }
   return problems;
 }
 
 async function countEnds(
-  world: SimWorld,
+  world: World,
   accepted: ReadonlySet<string>,
 ): Promise<Record<string, number>> {
   const ends: Record<string, number> = {};

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { simulate } from './scenario.ts';
+import { crashAtEachCommit, failEachCall, type SweepStep } from './sweeps.ts';
 
-const seeds = 50;
+const seeds = 300;
+const seedsATest = 25;
 
 describe('the simulator', () => {
-  for (let seed = 1; seed <= seeds; seed += 1) {
-    it(`seed ${seed} keeps every rule through crashes, losses and repeats`, async () => {
-      const { violations, jobs } = await simulate(seed);
-      assert.deepEqual(violations, [], `replay with: npm run sim -- --seed ${seed} --trace`);
-      assert.ok(jobs > 0);
+  for (let first = 1; first <= seeds; first += seedsATest) {
+    const last = first + seedsATest - 1;
+    it(`seeds ${first} to ${last} keep every rule through crashes, losses, freezes and clock steps`, async () => {
+      for (let seed = first; seed <= last; seed += 1) {
+        const { violations, jobs } = await simulate(seed);
+        assert.deepEqual(violations, [], `replay with: npm run sim -- --seed ${seed} --trace`);
+        assert.ok(jobs > 0);
+      }
     });
   }
 
@@ -20,4 +25,26 @@ describe('the simulator', () => {
     assert.deepEqual(again.trace, first.trace);
     assert.notDeepEqual(other.trace, first.trace);
   });
+
+  it('keeps every rule whichever store call fails', async () => {
+    await holds(failEachCall(3), 40);
+  });
+
+  it('keeps every rule wherever the server dies before a commit', async () => {
+    await holds(crashAtEachCommit(3, 'before'), 20);
+  });
+
+  it('keeps every rule wherever the server dies after a commit', async () => {
+    await holds(crashAtEachCommit(3, 'after'), 20);
+  });
 });
+
+/** @param least steps that the sweep must have, lest it sweeps nothing */
+async function holds(sweep: AsyncIterable<SweepStep>, least: number): Promise<void> {
+  let steps = 0;
+  for await (const { nth, violations } of sweep) {
+    assert.deepEqual(violations, [], `at the store call number ${nth}`);
+    steps += 1;
+  }
+  assert.ok(steps > least, `only ${steps} steps`);
+}
