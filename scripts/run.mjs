@@ -15,6 +15,7 @@ const commands = {
   demo: 'examples/digest/demo.ts',
   bench: 'bench/main.ts',
   sim: 'packages/capataz/src/testing/sim-command.ts',
+  'sim:mutants': 'packages/capataz/src/testing/mutants-command.ts',
 };
 
 const [name, ...args] = process.argv.slice(2);

@@ -8,6 +8,7 @@ import { shrink } from './sim/shrink.ts';
 
 const usage = `npm run sim -- [--seeds N | --minutes M] [--first S]      look for a seed that breaks a rule
 npm run sim -- --seed S [--trace]                            replay one seed
+      [--until-failure]                                       stop at the first, don't shrink it
       [--jobs N] [--workers N] [--storm 20s] [--without F]…   with less of it
 faults: ${faultNames.join(', ')}`;
 
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     workers: { type: 'string' },
     storm: { type: 'string' },
     without: { type: 'string', multiple: true, default: [] },
+    'until-failure': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -51,6 +53,7 @@ async function run(): Promise<number> {
     } else {
       failed += 1;
       await tell(result, cuts);
+      if (values['until-failure']) break;
     }
   }
   console.log(`${passed} passed, ${failed} failed`);
@@ -67,6 +70,7 @@ async function tell(result: SimResult, cuts: Cuts): Promise<void> {
     `seed ${seed} breaks a rule; replay it with: npm run sim -- --seed ${seed} ${cutFlags(cuts)} --trace`,
   );
   for (const violation of result.violations.slice(0, 10)) console.error(`  ${violation}`);
+  if (values['until-failure']) return;
   const shrunk = await shrink(seed, result, cuts);
   console.error(`smaller: npm run sim -- --seed ${seed} ${cutFlags(shrunk.cuts)} --trace`);
   for (const violation of shrunk.result.violations.slice(0, 3)) console.error(`  ${violation}`);

@@ -51,7 +51,7 @@ const actors: readonly Actor[] = [
   },
   {
     fault: 'operator',
-    everyMs: 10_000,
+    everyMs: 4_000,
     act: (world, dice, _, accepted) => meddle(world, dice, [...accepted]),
   },
 ];
@@ -78,16 +78,19 @@ async function play(
   }
 }
 
-/** What operators do to jobs; refusals and outages are part of it. */
+/** What operators do to jobs, now and then two of them at once; refusals and outages are part of it. */
 function meddle(world: World, dice: Dice, jobs: readonly string[]): void {
   const { engine } = world;
   if (engine === null || jobs.length === 0) return;
   const id = dice.pick(jobs);
-  const deed = dice.pick(['cancel', 'hold', 'release', 'redrive'] as const);
-  world.note(`operator: ${deed} ${id}`);
-  const done =
-    deed === 'cancel'
-      ? engine.jobs.cancel(id, 'operator', 'not needed')
-      : engine.jobs[deed](id, 'operator');
-  done.catch(() => undefined);
+  const deeds = ['hold', 'release', 'redrive', dice.chance(0.3) ? 'cancel' : 'release'] as const;
+  for (let count = dice.between(1, 3); count > 0; count -= 1) {
+    const deed = dice.pick(deeds);
+    world.note(`operator: ${deed} ${id}`);
+    const done =
+      deed === 'cancel'
+        ? engine.jobs.cancel(id, 'operator', 'not needed')
+        : engine.jobs[deed](id, 'operator');
+    done.catch(() => undefined);
+  }
 }

@@ -125,3 +125,55 @@ export function checkCalmWorkers(job: Job, entries: readonly StoredEntry[]): str
       ({ attempt }) => `job ${job.id}: attempt ${attempt} was given up, yet its worker was well`,
     );
 }
+
+/** The most retries that any simulated blueprint allows, for each kind of failure. */
+const mostRetries = 4;
+
+/** Every loop is bounded: lost runs and reported failures of a task are capped, each for itself. */
+export function checkBudgets(job: Job, entries: readonly StoredEntry[]): string[] {
+  const counts = new Map<string, number>();
+  const problems: string[] = [];
+  for (const { type, task, reason } of entries) {
+    if (type === 'job_redriven') counts.clear();
+    if (type !== 'task_failed' || reason === 'not_delivered' || reason === 'not_started') continue;
+    const key = `${task} ${reason === 'lost' ? 'lost' : 'failed'}`;
+    const count = (counts.get(key) ?? 0) + 1;
+    counts.set(key, count);
+    if (count === mostRetries + 2)
+      problems.push(`job ${job.id}: task ${key} more than ${count - 1} times`);
+  }
+  return problems;
+}
+
+/** Nothing is handed out, and no handler begins, while an operator holds the job. */
+export function checkHolds(job: Job, entries: readonly StoredEntry[]): string[] {
+  const problems: string[] = [];
+  let held = false;
+  for (const { type, seq } of entries) {
+    if (type === 'job_held') held = true;
+    else if (type === 'job_released') held = false;
+    else if (held && (type === 'task_assigned' || type === 'handler_claimed')) {
+      problems.push(`job ${job.id}: ${type} (entry ${seq}) while it is held`);
+    }
+  }
+  return problems;
+}
+
+/** What finished well has everything that its workers and handlers gave it. */
+export function checkResult({ id, blueprint, status, state, data, result }: Job): string[] {
+  if (status !== 'finished' || state !== 'done') return [];
+  const wanted: Readonly<Record<string, readonly string[]>> = {
+    'one-step': ['step1'],
+    'three-steps': ['step1', 'step2', 'step3', 'second'],
+    sleeper: ['step1'],
+    runner: ['step1', 'thought'],
+    picky: ['step1'],
+  };
+  const missing = (wanted[blueprint] ?? []).filter((key) => !Object.hasOwn(data, key));
+  const problems = missing.map((key) => `job ${id} (${blueprint}) finished without ${key}`);
+  const thought =
+    blueprint !== 'runner' || (result as { thought?: boolean } | null)?.thought === true;
+  return thought
+    ? problems
+    : [...problems, `job ${id}: the result of its handler is ${JSON.stringify(result)}`];
+}

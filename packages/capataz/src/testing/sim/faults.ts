@@ -57,6 +57,6 @@ export function storm(dice: Dice, has: (fault: FaultName) => boolean): Weather {
     },
     fails: some('handlers', 0.2),
     hangs: some('handlers', 0.05),
-    poison: some('poison', 0.3),
+    poison: some('poison', 0.9),
   };
 }

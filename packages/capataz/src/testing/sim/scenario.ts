@@ -1,12 +1,15 @@
 import { unleash } from './actors.ts';
 import {
   checkBook,
+  checkBudgets,
   checkCalmWorkers,
   checkDelays,
   checkEnded,
+  checkHolds,
   checkIdle,
   checkLimbo,
   checkNothingExtra,
+  checkResult,
 } from './checkers.ts';
 import { Dice } from './dice.ts';
 import { calm, type FaultName, faultNames } from './faults.ts';
@@ -138,6 +141,8 @@ const losesReplies: readonly FaultName[] = [
   'store-crash',
 ];
 
+const bookChecks = [checkBook, checkDelays, checkBudgets, checkHolds];
+
 async function checkBooks(
   world: World,
   faults: ReadonlySet<FaultName>,
@@ -149,7 +154,8 @@ async function checkBooks(
     const job = await world.truth.job(id);
     if (job === null) continue;
     const entries = await world.truth.history(id, 0, 10_000);
-    problems.push(...checkBook(job, entries), ...checkDelays(job, entries));
+    for (const check of bookChecks) problems.push(...check(job, entries));
+    problems.push(...checkResult(job));
     if (calmWorkers) problems.push(...checkCalmWorkers(job, entries));
   }
   return problems;

@@ -3,14 +3,18 @@ import { isFinal } from '../../core/status.ts';
 import type { Work, WorkOutcome } from '../../store/contract.ts';
 import type { CommitWatch } from './faulty-store.ts';
 
+/** Ends of an attempt that are not the worker's own word. */
+const unreported: ReadonlySet<string> = new Set(['lost', 'not_delivered']);
+
 /**
  * Looks at every commit as it is applied and keeps its own books, from which it knows at any moment
  * what must be true. It shares no code with the stores.
  */
 export class Watch implements CommitWatch {
   readonly violations: string[] = [];
-  /** Attempts whose end has been committed. */
-  readonly ended = new Set<string>();
+  /** Attempts whose report, or hand-back, has been committed as their end. */
+  readonly reported = new Set<string>();
+  readonly #versions = new Map<string, number>();
   readonly #final = new Map<string, string>();
   /** Task → its current attempt. */
   readonly #current = new Map<string, string>();
@@ -21,10 +25,22 @@ export class Watch implements CommitWatch {
       const result = outcome.changes[index];
       if (result?.type !== 'done') continue;
       const { job } = result;
+      const version = this.#versions.get(job.id) ?? 0;
+      if (change.job.version !== version) {
+        this.#violate(
+          `job ${job.id}: decided on version ${change.job.version}, stored on ${version}`,
+        );
+      }
+      this.#versions.set(job.id, job.version);
       const before = this.#final.get(job.id);
       if (before !== undefined)
         this.#violate(`job ${job.id} was ${before} and became ${job.status}`);
       for (const task of change.tasks) this.#onTask(job.id, task);
+      for (const { type, attempt, reason } of change.history) {
+        const isEnd = type === 'task_finished' || type === 'task_failed';
+        if (isEnd && attempt !== undefined && !unreported.has(reason ?? ''))
+          this.reported.add(attempt);
+      }
       if (!isFinal(job.status)) continue;
       this.#final.set(job.id, job.status);
       this.#endAll(job.id);
@@ -62,8 +78,6 @@ export class Watch implements CommitWatch {
   }
 
   #end(taskId: string): void {
-    const current = this.#current.get(taskId);
-    if (current !== undefined) this.ended.add(current);
     this.#current.delete(taskId);
   }
 

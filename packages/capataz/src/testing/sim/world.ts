@@ -136,7 +136,7 @@ export class World {
       dice: dice.fork(),
       faults: () => this.weather.network,
       onAccepted: (attempt) => {
-        if (!this.watch.ended.has(attempt)) {
+        if (!this.watch.reported.has(attempt)) {
           this.#violate(`the report of attempt ${attempt} was accepted before it was stored`);
         }
       },

@@ -1,0 +1,249 @@
+/** A deliberate break of the product: the simulator must notice each of them. */
+export interface Mutant {
+  readonly name: string;
+  /** More than one where the product has a second line of defence. */
+  readonly edits: readonly Edit[];
+}
+
+export interface Edit {
+  /** Below packages/capataz/src. */
+  readonly file: string;
+  /** Stands there exactly once. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'the store takes changes that were decided on an old version',
+    edits: [
+      {
+        file: 'store/memory/changes.ts',
+        find: 'before?.job.version !== job.version',
+        replace: 'before === undefined',
+      },
+    ],
+  },
+  {
+    name: 'the store does not look at the status that was decided on',
+    edits: [
+      {
+        file: 'store/memory/changes.ts',
+        find: 'record.task.status !== step.from',
+        replace: 'false',
+      },
+    ],
+  },
+  {
+    name: 'a lost race counts as done',
+    edits: [
+      {
+        file: 'engine/decider.ts',
+        find: "} else if (result?.type === 'stale') {",
+        replace:
+          "} else if (result?.type === 'stale') {\n        answers[item.index] = { type: 'done', before, job: before, change };\n      } else if (result === null) {",
+      },
+    ],
+  },
+  {
+    name: 'a client is answered before the commit',
+    edits: [
+      {
+        file: 'engine/jobs.ts',
+        find: 'await this.#parts.committer.commit({ changes }, wakes)',
+        replace:
+          "(this.#parts.committer.commit({ changes }, wakes).catch(() => undefined), { at: 0, claims: [], changes: changes.map(({ change: { job } }) => ({ type: 'done' as const, job, cancelled: [] })) })",
+      },
+    ],
+  },
+  {
+    name: 'idempotency keys are forgotten',
+    edits: [
+      {
+        file: 'store/memory/changes.ts',
+        find: 'if (job.version === 0 && idempotency) {',
+        replace: 'if (job.version === -1 && idempotency) {',
+      },
+    ],
+  },
+  {
+    name: 'the end of a back-off is forgotten',
+    edits: [
+      {
+        file: 'core/task-rules.ts',
+        find: "case 'ready':\n      if (task.status !== 'PENDING') return 'nothing_due';",
+        replace: "case 'ready':\n      if (task.id !== '') return 'nothing_due';",
+      },
+    ],
+  },
+  {
+    name: 'the end of a sleep is forgotten',
+    edits: [
+      {
+        file: 'core/decide.ts',
+        find: "if (signal.name !== 'wake' || wait?.type !== 'timer') return 'nothing_due';",
+        replace: "if (signal.name !== 'dispatch' || wait?.type !== 'timer') return 'nothing_due';",
+      },
+    ],
+  },
+  {
+    name: 'the timekeeper sleeps on after its first look',
+    edits: [
+      {
+        file: 'engine/timekeeper.ts',
+        find: 'this.wakeIn(this.#rangMeanwhile ? 0 : nextMs);',
+        replace: 'this.#stopped = nextMs > 0;',
+      },
+    ],
+  },
+  {
+    name: 'leases that ran out are not found',
+    edits: [
+      {
+        file: 'store/memory/reads.ts',
+        find: "[{ type: 'lease' as const,",
+        replace: "[{ type: 'silence' as const, worker: 'nobody',",
+      },
+    ],
+  },
+  {
+    name: 'lost runs are not counted',
+    edits: [
+      {
+        file: 'core/task-rules.ts',
+        find: '{ failures, lostRuns: runs },',
+        replace: '{ failures, lostRuns },',
+      },
+    ],
+  },
+  {
+    name: 'reported failures are not counted',
+    edits: [
+      {
+        file: 'core/task-rules.ts',
+        find: '{ failures: task.failures + 1, lostRuns: task.lostRuns },',
+        replace: '{ failures: task.failures, lostRuns: task.lostRuns },',
+      },
+    ],
+  },
+  {
+    name: 'a retry does not wait for its back-off',
+    edits: [
+      {
+        file: 'core/task-rules.ts',
+        find: 'timers: queueTimers(task.spec, delayMs, false),',
+        replace: 'timers: queueTimers(task.spec, 0, false),',
+      },
+    ],
+  },
+  {
+    name: 'a planned delay is ignored',
+    edits: [
+      {
+        file: 'core/advance.ts',
+        find: "step.task({ type: 'start', taskId, spec, timers: queueTimers(spec, delayMs, true) });",
+        replace: "step.task({ type: 'start', taskId, spec, timers: queueTimers(spec, 0, true) });",
+      },
+    ],
+  },
+  {
+    name: 'spent retries lead nowhere',
+    edits: [
+      {
+        file: 'core/advance.ts',
+        find: 'if (then === quarantine) return parkJob(step, error, resume);',
+        replace: 'if (then === quarantine) return;',
+      },
+    ],
+  },
+  {
+    name: 'tasks of held jobs are handed out',
+    edits: [
+      {
+        file: 'store/memory/claims.ts',
+        find: 'if (!isQueued(record.task.status, record.deadlines, owner.job.held)) continue;',
+        replace: 'if (!isQueued(record.task.status, record.deadlines, false)) continue;',
+      },
+    ],
+  },
+  {
+    name: "a worker's data is dropped",
+    edits: [
+      {
+        file: 'core/task-rules.ts',
+        find: 'if (merged) step.set({ data: { ...step.job.data, ...data } });',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: "a handler's data is dropped",
+    edits: [
+      {
+        file: 'core/advance.ts',
+        find: 'checkTarget(step, action.to);\n      step.set({ data: stored });',
+        replace: 'checkTarget(step, action.to);',
+      },
+    ],
+  },
+  {
+    name: 'store time follows the wall clock',
+    edits: [
+      {
+        file: 'store/store-time.ts',
+        find: 'this.#start + this.#clock.steady() - this.#steadyStart',
+        replace: 'this.#clock.now() + 0 * this.#steadyStart',
+      },
+    ],
+  },
+  {
+    name: 'a living worker counts as silent',
+    edits: [
+      {
+        file: 'core/worker.ts',
+        find: 'return 3 * worker.heartbeatMs;',
+        replace: 'return 0.5 * worker.heartbeatMs;',
+      },
+    ],
+  },
+  {
+    name: 'the book skips a number',
+    edits: [
+      {
+        file: 'store/memory/data.ts',
+        find: 'seq: book.length + 1',
+        replace: 'seq: book.length + 2',
+      },
+    ],
+  },
+  {
+    name: 'an old attempt may report',
+    edits: [
+      {
+        file: 'core/task-rules.ts',
+        find: "if (task?.attempt?.id !== attempt || waitFor(step, task) === null) return 'stale_task';\n  if (task.attempt.worker !== worker) return 'worker_mismatch';",
+        replace: "if (!task?.attempt || waitFor(step, task) === null) return 'stale_task';",
+      },
+      {
+        file: 'engine/decider.ts',
+        find: ': address.about.attempt === task.attempt?.id;',
+        replace: ': task.attempt !== null;',
+      },
+    ],
+  },
+  {
+    name: 'heartbeats are no sign of life',
+    edits: [
+      {
+        file: 'engine/presence.ts',
+        find: 'this.#silentAt = this.#clock.steady() + silenceMs(this.record);',
+        replace: '',
+      },
+      {
+        file: 'store/memory/store.ts',
+        find: 'lastSeenAt: unseen ? known.lastSeenAt : at,\n        silentAt: at + silentAfterMs',
+        replace: 'lastSeenAt: known.lastSeenAt, silentAt: known.silentAt',
+      },
+    ],
+  },
+];
