@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import type { Client } from '../client/index.ts';
 import type { EffectiveConfig } from '../config/load.ts';
-import { withClient } from './connect.ts';
+import type { SettingName } from '../config/settings.ts';
+import { type ConnectOptions, withClient } from './connect.ts';
 import type { CliContext } from './context.ts';
 import { addSettings, clientSettings, effectiveConfig } from './options.ts';
 import { Printer } from './output.ts';
@@ -17,10 +18,16 @@ export interface Session {
 
 export interface ClientSession extends Session {
   readonly client: Client;
+  /** The address of the server that this command is itself while it works; null: another's. */
+  readonly embeddedUrl: string | null;
 }
 
-export function sessionOf(command: Command, context: CliContext): Session {
-  const config = effectiveConfig(command, context);
+export function sessionOf(
+  command: Command,
+  context: CliContext,
+  uses: readonly SettingName[],
+): Session {
+  const config = effectiveConfig(command, context, { uses });
   return {
     context,
     config,
@@ -34,7 +41,11 @@ export function clientCommand(nameAndArguments: string, description: string): Co
   const command = new Command(nameAndArguments.split(' ')[0]).description(description);
   for (const argument of nameAndArguments.split(' ').slice(1)) command.argument(argument);
   command.option('--json', 'Write JSON.');
-  return addSettings(command, clientSettings);
+  return addSettings(command, clientSettings, {
+    meanings: {
+      url: 'Server to talk to. Default: the one that holds the data folder; where there is no such folder, http://127.0.0.1:8080.',
+    },
+  });
 }
 
 /** Runs `work` with a client of the server that is meant. */
@@ -42,7 +53,9 @@ export function withSession(
   command: Command,
   context: CliContext,
   work: (session: ClientSession) => Promise<void>,
+  options: ConnectOptions = {},
 ): Promise<void> {
-  const session = sessionOf(command, context);
-  return withClient(session.config, context, (client) => work({ ...session, client }));
+  const session = sessionOf(command, context, clientSettings);
+  const connect = { config: session.config, context, ...options };
+  return withClient(connect, (client, embeddedUrl) => work({ ...session, client, embeddedUrl }));
 }

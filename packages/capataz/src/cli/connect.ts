@@ -1,35 +1,68 @@
 import { existsSync } from 'node:fs';
 import { type Client, createClient } from '../client/index.ts';
-import type { EffectiveConfig } from '../config/load.ts';
+import { type EffectiveConfig, requireSettings } from '../config/load.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { delay } from '../std/clock.ts';
 import { describeHolder } from '../store/sqlite/index.ts';
 import type { CliContext } from './context.ts';
+import { liveFetch } from './live-fetch.ts';
+import { serverSettings } from './options.ts';
 import { processLog } from './process-log.ts';
 
 /** Another command that works on the data folder is through in well under a second. */
 const holderPatienceMs = 5_000;
 const holderLookMs = 50;
 
+/** All but those that are set below. */
+const embeddedSettings = serverSettings.filter(
+  (name) => !['host', 'port', 'logLevel'].includes(name),
+);
+
+/** A server that offers no versions must not conclude that nobody does and park their jobs. */
+const withoutBlueprints = { blueprints: null, orphanAfter: 30 * 86_400_000 };
+
+export interface ConnectOptions {
+  /**
+   * A server of our own gets the blueprints: for commands that move jobs on. Others must work
+   * whatever became of the modules, and move nothing. Default false.
+   */
+  readonly needsBlueprints?: boolean;
+}
+
+interface Connect extends ConnectOptions {
+  readonly config: EffectiveConfig;
+  readonly context: CliContext;
+}
+
+/** `embeddedUrl`: where a server of our own listens meanwhile; null for another's. */
+type Work<T> = (client: Client, embeddedUrl: string | null) => Promise<T>;
+
 /**
  * Lends a client of the server that is meant (S-67): the one that was named, else the one that
- * holds the data folder, else one of our own on that folder for as long as the work takes.
+ * holds the data folder, else one of our own on that folder for as long as the work takes, else the
+ * one at the usual address.
  * @throws CapatazError UNREACHABLE where there is none and nothing to embed one on
  */
-export async function withClient<T>(
-  config: EffectiveConfig,
-  context: CliContext,
-  work: (client: Client) => Promise<T>,
-): Promise<T> {
+export async function withClient<T>(connect: Connect, work: Work<T>): Promise<T> {
+  const { config, context } = connect;
   const url = config.values.url ?? (await holderUrl(config, context));
-  if (url !== null) return work(clientOf(url, config));
-  if (!mayEmbed(config)) {
-    throw new CapatazError(
-      'UNREACHABLE',
-      `no server is named, and there is no data folder ${config.values.dataDir} to work on`,
-    );
+  if (url !== null) return work(clientOf(url, connect), null);
+  if (mayEmbed(config)) return withEmbedded(connect, work);
+  return work(clientOf(await usualUrl(connect), connect), null);
+}
+
+/** @throws CapatazError UNREACHABLE */
+async function usualUrl(connect: Connect): Promise<string> {
+  const { dataDir } = connect.config.values;
+  const { defaultUrl, stderr } = connect.context;
+  if (await clientOf(defaultUrl, connect).health()) {
+    stderr.write(`there is no data folder ${dataDir}: talking to ${defaultUrl}\n`);
+    return defaultUrl;
   }
-  return withEmbedded(config, context, work);
+  throw new CapatazError(
+    'UNREACHABLE',
+    `no server answers at ${defaultUrl}, and there is no data folder ${dataDir} to work on`,
+  );
 }
 
 /** A command in the wrong folder must not leave a new store behind. */
@@ -57,24 +90,33 @@ async function holderUrl(
   }
 }
 
-async function withEmbedded<T>(
-  config: EffectiveConfig,
-  context: CliContext,
-  work: (client: Client) => Promise<T>,
-): Promise<T> {
-  const values = { ...config.values, host: '127.0.0.1', port: 0, logLevel: 'warn' as const };
+async function withEmbedded<T>(connect: Connect, work: Work<T>): Promise<T> {
+  const { config, context, needsBlueprints = false } = connect;
+  requireSettings(config, embeddedSettings);
+  const values = {
+    ...config.values,
+    ...(needsBlueprints ? {} : withoutBlueprints),
+    host: '127.0.0.1',
+    port: 0,
+    logLevel: 'warn' as const,
+  };
   const log = processLog(values, context);
   context.stderr.write(`no server runs on ${values.dataDir}: working on it directly\n`);
   // Loaded when it is needed: a server takes as long to load as all the rest.
   const { startServer } = await import('./compose.ts');
   const server = await startServer({ config: values, context, log });
   try {
-    return await work(clientOf(server.url, config));
+    return await work(clientOf(server.url, connect), server.url);
   } finally {
     await server.stop();
   }
 }
 
-function clientOf(url: string, { values: { token } }: EffectiveConfig): Client {
-  return createClient({ url, ...(token === null ? {} : { token }) });
+function clientOf(url: string, { config: { values }, context: { stderr } }: Connect): Client {
+  const { token } = values;
+  return createClient({
+    url,
+    fetch: liveFetch(stderr),
+    ...(token === null ? {} : { token }),
+  });
 }

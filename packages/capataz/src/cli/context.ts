@@ -1,4 +1,5 @@
 import { type Environment, processEnvironment } from '../config/environment.ts';
+import { codeOf } from '../config/toml.ts';
 import { type Clock, systemClock } from '../std/clock.ts';
 import { type Random, systemRandom } from '../std/random.ts';
 
@@ -19,6 +20,8 @@ export interface CliContext {
   readonly readStdin: () => Promise<string>;
   readonly clock: Clock;
   readonly random: Random;
+  /** The server that is tried when none is named and none holds a data folder. */
+  readonly defaultUrl: string;
   /**
    * Calls back when the process is asked to stop, once. Asked again it ends at once.
    * @returns a function that takes the listener away.
@@ -33,8 +36,10 @@ export function processContext(): CliContext {
   return {
     environment: processEnvironment(),
     directory: process.cwd(),
-    stdout: outputOf(process.stdout),
-    stderr: outputOf(process.stderr),
+    // A reader that has seen enough, as `head` does, is no failure.
+    stdout: outputOf(process.stdout, () => process.exit(0)),
+    // A log that nobody reads must not end a server.
+    stderr: outputOf(process.stderr, () => {}),
     readStdin: async () => {
       const chunks: Buffer[] = [];
       // Without an encoding, standard input comes as buffers.
@@ -43,13 +48,18 @@ export function processContext(): CliContext {
     },
     clock: systemClock,
     random: systemRandom,
+    defaultUrl: 'http://127.0.0.1:8080',
     onStop,
     restart,
     exitCode: 0,
   };
 }
 
-function outputOf(stream: NodeJS.WriteStream): Output {
+function outputOf(stream: NodeJS.WriteStream, onReaderGone: () => void): Output {
+  stream.on('error', (error) => {
+    if (codeOf(error) !== 'EPIPE') throw error;
+    onReaderGone();
+  });
   return {
     write: (text) => {
       stream.write(text);

@@ -1,4 +1,5 @@
 import { CapatazError, type ErrorCode } from '../protocol/errors.ts';
+import { isJsonObject, type JsonValue } from '../std/json.ts';
 
 /** What a command ends with; `--help` and the reference tell the same. */
 export const exitCodes = {
@@ -61,18 +62,36 @@ export function errorText(error: unknown): string {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return `error INTERNAL: ${text}\n  This is a bug. Please report it with the lines above.\n`;
   }
-  const lines = error.message.split('\n');
+  const lines = messageLines(error);
   const message = lines.length === 1 ? ` ${lines[0]}` : `\n  ${lines.join('\n  ')}`;
-  const problems = problemLines(error);
-  const next = nextSteps[error.code];
-  return `error ${error.code}:${message}\n${problems}${next === undefined ? '' : `  ${next}\n`}`;
+  const next = nextStep(error);
+  return `error ${error.code}:${message}\n${next === null ? '' : `  ${next}\n`}`;
 }
 
-/** The server's list of what is wrong in a request, each with its path. */
-function problemLines({ code, details }: CapatazError): string {
-  if (code !== 'VALIDATION_FAILED' && code !== 'INPUT_INVALID') return '';
-  const problems = details?.problems;
-  return Array.isArray(problems)
-    ? problems.map((problem) => `  ${JSON.stringify(problem)}\n`).join('')
-    : '';
+/** An error may know better what to do than its code. */
+function nextStep({ code, details }: CapatazError): string | null {
+  if (typeof details?.hint === 'string') return details.hint;
+  // What is wrong with a module stands in no setting.
+  if (code === 'CONFIG_INVALID' && details?.module !== undefined) return null;
+  return nextSteps[code] ?? null;
+}
+
+/** The server's sentence; what is wrong in a request on lines of its own, each with its path. */
+function messageLines({ code, message, details }: CapatazError): string[] {
+  const listed = details?.problems;
+  const isRequest = code === 'VALIDATION_FAILED' || code === 'INPUT_INVALID';
+  if (!isRequest || !Array.isArray(listed)) return message.split('\n');
+  const problems = listed.map(problemOf);
+  // The sentence goes on with the problems.
+  const end = message.indexOf(problems[0]?.sentence ?? message);
+  const head = (end === -1 ? message : message.slice(0, end)).replace(/[:;\s]+$/, '');
+  return [...(head === '' ? [] : [head]), ...problems.map(({ line }) => line)];
+}
+
+/** @returns a problem as the sentence has it, and as a line of its own. */
+function problemOf(problem: JsonValue): { readonly sentence: string; readonly line: string } {
+  if (!isJsonObject(problem)) return { sentence: String(problem), line: String(problem) };
+  const { path, message } = problem;
+  if (path === '') return { sentence: String(message), line: String(message) };
+  return { sentence: `${path} ${message}`, line: `${path}: ${message}` };
 }

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { basename, extname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { moduleProblem } from '../config/module-errors.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import type { WorkerOptions } from '../worker/index.ts';
 
@@ -16,19 +18,18 @@ export interface WorkerModule {
 /** @throws CapatazError CONFIG_INVALID naming the module. */
 export async function loadWorkerModule(path: string, directory: string): Promise<WorkerModule> {
   const absolute = resolve(directory, path);
+  if (!existsSync(absolute)) throw bad(absolute, `there is no file ${path}`);
   let module: Readonly<Record<string, unknown>>;
   try {
     module = await import(pathToFileURL(absolute).href);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CapatazError('CONFIG_INVALID', `${absolute}: ${reason}`, { module: absolute }, error);
+    throw bad(absolute, moduleProblem(absolute, error), error);
   }
   const { skills, concurrency, prefetch, hotSkills, offer, name } = module;
   if (typeof skills !== 'object' || skills === null) {
-    throw new CapatazError(
-      'CONFIG_INVALID',
+    throw bad(
+      absolute,
       `${absolute}: exports no skills; add \`export const skills = { name: async (task) => … }\``,
-      { module: absolute },
     );
   }
   // The worker checks each of these when it is made, and names what is wrong.
@@ -44,6 +45,10 @@ export async function loadWorkerModule(path: string, directory: string): Promise
     name: typeof name === 'string' ? name : basename(absolute, extname(absolute)),
     options,
   };
+}
+
+function bad(module: string, message: string, cause?: unknown): CapatazError {
+  return new CapatazError('CONFIG_INVALID', message, { module }, cause);
 }
 
 function given(values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

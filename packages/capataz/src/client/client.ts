@@ -54,7 +54,7 @@ export interface GraphOptions {
 }
 
 export interface PositionedEvent extends JobEventView {
-  /** Give it as `after` to go on behind it. */
+  /** Give it as `after` to go on: behind this event, or behind the commit before where it is not its last. */
   readonly position: number;
 }
 
@@ -74,9 +74,11 @@ export function createClient({
     workers: workerMethods(http),
     events: async function* events({ after = 0, signal } = {}) {
       const path = '/api/v1/events';
+      let position = after;
       for await (const { id, data } of followEvents({ ...parts, path, after, signal })) {
+        if (id !== undefined) position = Number(id);
         // The server's own event, of the type that it documents.
-        yield { ...(JSON.parse(data) as JobEventView), position: Number(id) };
+        yield { ...(JSON.parse(data) as JobEventView), position };
       }
     },
     health: () => answers(http, '/_public/health'),

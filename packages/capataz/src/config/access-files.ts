@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { cleanJson, type JsonObject } from '../std/json.ts';
-import { nearest, Problems } from './problems.ts';
+import { nearest } from '../std/nearest.ts';
+import { Problems } from './problems.ts';
 import { codeOf, isTable, kindOf, readToml, type TomlTable } from './toml.ts';
 
 /** An entry of `clients.toml`. */

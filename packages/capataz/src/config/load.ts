@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { nearest } from '../std/nearest.ts';
 import type { Environment } from './environment.ts';
-import { nearest, Problems } from './problems.ts';
+import { type Problem, Problems } from './problems.ts';
 import {
   type Config,
   environmentName,
@@ -29,6 +30,8 @@ export interface ConfigSources {
   readonly environment: Environment;
   /** Where relative paths of flags and environment start, and where `capataz.toml` is looked for. */
   readonly directory: string;
+  /** A value in the environment for any other setting stops nothing. Default: every setting. */
+  readonly uses?: readonly SettingName[];
 }
 
 export interface EffectiveConfig {
@@ -39,6 +42,14 @@ export interface EffectiveConfig {
   readonly file: string | null;
   /** Names in the environment that begin with ours and are no settings. */
   readonly unused: readonly string[];
+  /** What the environment says of settings in use and is passed over, in sentences. */
+  readonly warnings: readonly string[];
+  /** What is wrong in the environment with settings that are not in use. */
+  readonly faults: readonly Fault[];
+}
+
+export interface Fault extends Problem {
+  readonly name: SettingName;
 }
 
 /** A raw value with the words for where it came from, and where its relative paths start. */
@@ -46,6 +57,17 @@ interface Found {
   readonly source: string;
   readonly base: string;
   readonly parsed: Parsed;
+}
+
+interface FoundInEnvironment extends Found {
+  /** Others than we may have set it, for something else. */
+  readonly isForeign: boolean;
+}
+
+interface Notes {
+  readonly uses: ReadonlySet<SettingName>;
+  readonly warnings: string[];
+  readonly faults: Fault[];
 }
 
 const ownPrefix = 'CAPATAZ_';
@@ -62,13 +84,14 @@ export function loadConfig(sources: ConfigSources): EffectiveConfig {
   const table = file === null ? {} : (readToml(file, problems) ?? {});
   if (file !== null) checkFileKeys(file, table, problems);
   const unused = checkEnvironmentNames(sources.environment, problems);
+  const notes: Notes = { uses: new Set(sources.uses ?? settingNames), warnings: [], faults: [] };
   const values: Partial<Record<SettingName, SettingValue | null>> = {};
   const origins: Partial<Record<SettingName, string>> = {};
   for (const name of settingNames) {
     const setting = settingOf(name);
     const found =
       findFlag(name, setting, sources) ??
-      findInEnvironment(name, setting, sources, problems) ??
+      findInEnvironment(name, setting, sources, notes) ??
       findInFile(name, setting, { file, table, problems });
     origins[name] = found?.source ?? 'default';
     values[name] = found === null ? defaultOf(setting, sources) : accept(setting, found, problems);
@@ -80,7 +103,21 @@ export function loadConfig(sources: ConfigSources): EffectiveConfig {
     sources: origins as Record<SettingName, string>,
     file,
     unused,
+    warnings: notes.warnings,
+    faults: notes.faults,
   };
+}
+
+/**
+ * For a command that turns out to use more than it said.
+ * @throws CapatazError CONFIG_INVALID when the environment is wrong about one of these settings.
+ */
+export function requireSettings({ faults }: EffectiveConfig, names: readonly SettingName[]): void {
+  const problems = new Problems();
+  for (const { name, where, message } of faults) {
+    if (names.includes(name)) problems.add(where, message);
+  }
+  problems.throwIfAny();
 }
 
 function findFile(
@@ -114,9 +151,25 @@ function findFlag(
 function findInEnvironment(
   name: SettingName,
   setting: Setting,
-  { environment, directory }: ConfigSources,
-  problems: Problems,
+  sources: ConfigSources,
+  { uses, warnings, faults }: Notes,
 ): Found | null {
+  for (const found of givenInEnvironment(name, setting, sources)) {
+    const problem = problemOf(setting, found);
+    if (problem === null) return found;
+    const where = found.source;
+    if (!uses.has(name)) faults.push({ name, where, message: problem });
+    else if (found.isForeign) warnings.push(`${where}: ${problem}; it is not used`);
+    else return found;
+  }
+  return null;
+}
+
+function* givenInEnvironment(
+  name: SettingName,
+  setting: Setting,
+  { environment, directory }: ConfigSources,
+): Generator<FoundInEnvironment> {
   const names = [{ name: environmentName(name) }, ...(setting.aliases ?? [])];
   for (const candidate of names) {
     const alias = candidate.name.startsWith(ownPrefix) ? '' : ' (alias)';
@@ -124,19 +177,29 @@ function findInEnvironment(
     // An empty variable is how shells and compose files write "not set".
     if (text !== undefined && text !== '') {
       const inSeconds = 'unit' in candidate && candidate.unit === 'seconds';
-      return {
+      yield {
         source: `environment ${candidate.name}${alias}`,
         base: directory,
         parsed: inSeconds ? parseSeconds(setting, text) : parseText(setting, text),
+        isForeign: (alias !== '' && isHarmless(setting)) || isServiceLink(setting, text),
       };
     }
     const path = setting.secret ? environment[`${candidate.name}_FILE`] : undefined;
     if (path !== undefined && path !== '') {
       const source = `environment ${candidate.name}_FILE${alias}`;
-      return readSecret(source, resolve(directory, path), setting, problems);
+      yield { ...readSecret(source, resolve(directory, path), setting), isForeign: false };
     }
   }
-  return null;
+}
+
+/** Names like LOG_LEVEL are everybody's. But who comes in and where work goes is never guessed. */
+function isHarmless({ type, secret }: Setting): boolean {
+  return !secret && type !== 'path' && type !== 'url';
+}
+
+/** Kubernetes sets CAPATAZ_PORT=tcp://… in every pod beside a service that is named capataz. */
+function isServiceLink({ type }: Setting, text: string): boolean {
+  return type === 'port' && /^(?:tcp|udp|sctp):\/\//.test(text);
 }
 
 function findInFile(
@@ -153,39 +216,38 @@ function findInFile(
   const path = setting.secret ? table[`${key}_file`] : undefined;
   if (path === undefined) return null;
   const source = `${file}: ${key}_file`;
-  if (typeof path === 'string') return readSecret(source, resolve(base, path), setting, problems);
+  if (typeof path === 'string') return readSecret(source, resolve(base, path), setting);
   problems.add(source, 'must be the path of a file');
   return null;
 }
 
-function readSecret(
-  source: string,
-  path: string,
-  setting: Setting,
-  problems: Problems,
-): Found | null {
+function readSecret(source: string, path: string, setting: Setting): Found {
+  const base = dirname(path);
   try {
-    const text = readFileSync(path, 'utf8').trim();
-    return { source, base: dirname(path), parsed: parseText(setting, text) };
+    return { source, base, parsed: parseText(setting, readFileSync(path, 'utf8').trim()) };
   } catch (error) {
-    problems.add(source, `${path} cannot be read (${codeOf(error)})`);
-    return null;
+    const problem = `${path} cannot be read (${codeOf(error)})`;
+    return { source, base, parsed: { ok: false, problem } };
   }
 }
 
-function accept(
-  setting: Setting,
-  { source, base, parsed }: Found,
-  problems: Problems,
-): SettingValue | null {
-  if (!parsed.ok) {
-    problems.add(source, setting.secret ? 'must not be empty' : parsed.problem);
-    return null;
-  }
-  if (setting.type !== 'path' && setting.type !== 'folder') return parsed.value;
-  const path = resolve(base, String(parsed.value));
-  if (setting.type === 'path' && !existsSync(path)) problems.add(source, `${path} does not exist`);
-  return path;
+function accept(setting: Setting, found: Found, problems: Problems): SettingValue | null {
+  const problem = problemOf(setting, found);
+  if (problem !== null) problems.add(found.source, problem);
+  return settingValueOf(setting, found);
+}
+
+/** Of a secret nothing can be wrong but that it is empty or not readable: its text is never told. */
+function problemOf(setting: Setting, found: Found): string | null {
+  if (!found.parsed.ok) return found.parsed.problem;
+  const path = setting.type === 'path' ? String(settingValueOf(setting, found)) : null;
+  return path === null || existsSync(path) ? null : `${path} does not exist`;
+}
+
+function settingValueOf({ type }: Setting, { base, parsed }: Found): SettingValue | null {
+  if (!parsed.ok) return null;
+  const isPath = type === 'path' || type === 'folder';
+  return isPath ? resolve(base, String(parsed.value)) : parsed.value;
 }
 
 function defaultOf(setting: Setting, { directory }: ConfigSources): SettingValue | null {

@@ -61,7 +61,7 @@ export const settings = {
     type: 'path',
     default: 'blueprints',
     meaning:
-      'Folder whose modules are the blueprints. Every .ts, .js and .mjs file directly in it is loaded; one bad module stops the start.',
+      'Folder whose modules are the blueprints. Every .ts, .mts, .cts, .js, .mjs and .cjs file directly in it is loaded; one bad module stops the start.',
     aliases: [{ name: 'BLUEPRINTS_DIR' }],
   },
   clients: {
@@ -170,7 +170,7 @@ export const settings = {
     type: 'url',
     default: null,
     meaning:
-      'Server that a command or worker talks to. Default: the one that holds the data folder, for a worker http://127.0.0.1:8080.',
+      'Server that a command or worker talks to. Default: the one that holds the data folder; where there is none, http://127.0.0.1:8080.',
     aliases: [{ name: 'ORCHESTRATOR_URL' }],
   },
   token: {
@@ -190,7 +190,7 @@ export const settings = {
     type: 'string',
     default: null,
     meaning:
-      'Id of `capataz worker`: the same after a restart, and of no two living processes. Default: host and module name.',
+      'Id of `capataz worker`: the same after a restart, and of no two living processes. Default: host and module name, with -2, -3… for further processes on the same host.',
     aliases: [{ name: 'WORKER_ID' }],
   },
   workerConcurrency: {

@@ -6,7 +6,8 @@ import {
   type JsonObject,
   type JsonValue,
 } from '../std/json.ts';
-import type { Action, DispatchAction, RetryAction } from './action.ts';
+import { unknownKeys } from '../std/nearest.ts';
+import type { Action, DispatchAction, DispatchOptions, RetryAction } from './action.ts';
 import { failedState, type Handler, isRetryTarget } from './blueprint.ts';
 import { HandlerView } from './handler.ts';
 import type { JobError, Resume, TaskSpec } from './job.ts';
@@ -19,6 +20,19 @@ import { strategyNames } from './strategy.ts';
 
 const defaultExecutionLimitMs = 300_000;
 const maxPriority = 1_000;
+const dispatchKeys: readonly (keyof DispatchOptions)[] = [
+  'on',
+  'priority',
+  'dispatchTimeout',
+  'resultTimeout',
+  'executionLimit',
+  'delay',
+  'requirements',
+  'strategy',
+  'maxCost',
+  'retry',
+  'metadata',
+];
 
 /** Enters a state and goes on through every `handle` until the job waits, runs or ends. */
 export function enterState(step: Step, name: string): void {
@@ -73,9 +87,13 @@ function settled<T>(step: Step, returned: T): T {
 
 /** Whatever was thrown, as text that every store can keep (B-086). */
 export function toHandlerError(error: unknown): HandlerError {
-  if (!(error instanceof Error)) return { message: textOf(error) };
-  const message = textOf(error.message);
-  return error.stack === undefined ? { message } : { message, stack: textOf(error.stack) };
+  try {
+    if (!(error instanceof Error)) return { message: textOf(error) };
+    const message = textOf(error.message);
+    return error.stack === undefined ? { message } : { message, stack: textOf(error.stack) };
+  } catch {
+    return { message: 'an error that cannot be read' };
+  }
 }
 
 function textOf(value: unknown): string {
@@ -240,6 +258,9 @@ function taskSpec(step: Step, { skill, params, options }: DispatchAction): TaskS
     );
   }
   if (typeof skill !== 'string' || skill === '') throw fault(step, 'dispatches without a skill');
+  const [unknown] = unknownKeys(options, dispatchKeys);
+  if (unknown !== undefined)
+    throw fault(step, `dispatches with an option that is none: ${unknown}`);
   const strategy = options.strategy ?? 'default';
   if (!strategyNames.includes(strategy)) {
     throw fault(

@@ -287,3 +287,15 @@ test('A-3 a graph is accepted exactly when every edge leads somewhere and every 
     ),
   );
 });
+
+test('A-3 a misspelt member is refused with the one that was meant', () => {
+  const misspelt = () =>
+    blueprint({
+      name: 'misspelt',
+      version: 1,
+      states: { a: { start: true, end: true, retires: { max: 1 } } },
+    } as unknown as Parameters<typeof blueprint>[0]);
+  assert.throws(misspelt, /state "a": "retires" is not known here; did you mean "retry"\?|state "a": "retires" is not known here/);
+  const named = () => blueprint({ name: 'q', version: 1, states: { quarantine: { start: true, end: true } } });
+  assert.throws(named, /state "quarantine": has the name that retry\.then gives to quarantine/);
+});

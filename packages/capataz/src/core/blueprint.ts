@@ -1,6 +1,7 @@
 import { CapatazError } from '../protocol/errors.ts';
 import { type Duration, parseDuration } from '../std/duration.ts';
 import { canonicalJson, type JsonValue } from '../std/json.ts';
+import { unknownKeys } from '../std/nearest.ts';
 import { compileGuard, type Guard } from './guard.ts';
 import type { Handle, Run } from './handler.ts';
 import type { Job } from './job.ts';
@@ -85,6 +86,20 @@ export interface Handler {
 
 const defaultTimeoutMs = 5 * 60_000;
 
+const definitionKeys = ['name', 'version', 'input', 'stores', 'states'];
+const slotKeys = ['handle', 'run'];
+const stateKeys = [
+  ...slotKeys,
+  'start',
+  'end',
+  'to',
+  'aggregate',
+  'fanOut',
+  'handlers',
+  'retry',
+  'timeout',
+];
+
 /**
  * Declares a blueprint and checks it.
  * @throws CapatazError BLUEPRINT_INVALID with every problem at once, each naming state and target.
@@ -103,6 +118,7 @@ export function blueprint<const S extends string, I = JsonValue>(
     );
   }
   const starts = Object.keys(untyped.states).filter((name) => untyped.states[name]?.start === true);
+  problems.push(...unknownKeys(untyped, definitionKeys));
   problems.push(...nameProblems(untyped), ...graphProblems(states, starts));
   if (problems.length > 0) {
     throw new CapatazError(
@@ -139,6 +155,8 @@ function compileState(
   definition: StateDefinition<string, JsonValue>,
   report: Report,
 ): State {
+  for (const problem of unknownKeys(definition, stateKeys)) report(problem);
+  if (name === quarantine) report('has the name that retry.then gives to quarantine');
   const timeoutMs =
     definition.timeout === undefined ? defaultTimeoutMs : parseDuration(definition.timeout);
   if (timeoutMs === undefined || timeoutMs === 0) {
@@ -227,6 +245,7 @@ function compileHandlers(
   }
   const compiled: Handler[] = [];
   for (const [index, handler] of written.entries()) {
+    if (!own) for (const problem of unknownKeys(handler, [...slotKeys, 'when'])) report(problem);
     const slot = handlerSlot(handler);
     if (slot === null) {
       report(`handler ${index + 1} must have exactly one of handle and run`);

@@ -74,6 +74,11 @@ test('S-62 a wait sets the count back, and retries do not raise it', () => {
     { hops: 50, entry: 1 },
   ).job;
   assert.equal(asleep.hops, 0);
+  const dispatched = startOn(
+    looping(() => dispatch('echo', {}, { on: { success: 'start' } })),
+    { hops: 50, entry: 1 },
+  ).job;
+  assert.equal(dispatched.hops, 0);
   const thrown = startOn(
     looping(() => {
       throw new Error('boom');
@@ -101,6 +106,7 @@ test('A-22 S-21 a handler that throws runs 4 times, 1 s, 2 s and 4 s apart, then
   const delays: (number | undefined)[] = [];
   let decided = change(aJob(), created, machine);
   while (decided.job.status === 'waiting_for_timer') {
+    assert.ok(delays.length < 10, 'it is run for ever');
     delays.push(decided.timers === 'keep' ? undefined : decided.timers[0]?.afterMs);
     decided = change({ ...decided.job, version: 1 }, wake, machine);
   }
@@ -112,6 +118,21 @@ test('A-22 S-21 a handler that throws runs 4 times, 1 s, 2 s and 4 s apart, then
   const details = failed?.details as { stack: string } | undefined;
   assert.match(details?.stack ?? '', /^Error: boom\n +at .*handler-runs\.test\.ts/);
   assert.equal(parked?.type, 'job_quarantined');
+});
+
+test('A-22 the failures of one state are not those of the next', () => {
+  const machine = aBlueprint({
+    ...thinkStates({ to: ['done', 'next'], run: async () => undefined }),
+    next: {
+      to: ['think'],
+      handle: () => {
+        throw new Error('boom');
+      },
+    },
+    done: { end: true, to: ['next'], handle: () => finish() },
+  });
+  const { job } = change(thinking({ failures: 3 }), handled(transition('next')), machine);
+  assert.deepEqual([job.state, job.status, job.failures], ['next', 'waiting_for_timer', 1]);
 });
 
 test('A-22 a redriven job runs its handler anew, with all its retries', () => {
@@ -131,12 +152,14 @@ test('A-22 a redriven job runs its handler anew, with all its retries', () => {
     status: 'quarantined',
     entry: 1,
     failures: 4,
+    hops: 99,
     resume: { type: 'handler' },
     error: { code: 'HANDLER_FAILED', message: 'boom' },
   });
   const { job, history } = change(parked, { type: 'redrive', actor: 'operator-1' }, machine);
   assert.equal(calls, 1);
   assert.deepEqual([job.status, job.failures, job.error], ['waiting_for_timer', 1, null]);
+  assert.equal(job.hops, 0);
   assert.deepEqual(typesOf(history), ['job_redriven', 'handler_failed']);
 });
 
@@ -168,6 +191,8 @@ test('S-28 a lost lease counts like a failure and is not delayed, until the retr
     ['running', null, null, 1, []],
   );
   assert.deepEqual([lost.history[0]?.type, lost.history[0]?.number], ['handler_lost', 1]);
+  const last = change(thinking({ failures: 1 }), signal, aBlueprint(states('quarantine')));
+  assert.deepEqual([last.job.status, last.job.failures], ['running', 2]);
   const twice = thinking({ failures: 2 });
   const parked = change(twice, signal, aBlueprint(states('quarantine')));
   assert.deepEqual(

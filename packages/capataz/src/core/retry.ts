@@ -1,4 +1,5 @@
 import { type Duration, maxDurationMs, parseDuration } from '../std/duration.ts';
+import { unknownKeys } from '../std/nearest.ts';
 
 /** How a failure is tried again, as a blueprint writes it. Every field has a default. */
 export interface RetryOptions {
@@ -27,6 +28,8 @@ export interface RetryPolicy {
   readonly jitter: number;
   readonly then: string;
 }
+
+const optionKeys = ['max', 'base', 'factor', 'cap', 'jitter', 'then'];
 
 export const quarantine = 'quarantine';
 
@@ -57,6 +60,7 @@ export function retryPolicy(
     report(field, `must be a duration above zero like "1s", not ${JSON.stringify(text)}`);
     return fallback;
   };
+  for (const problem of unknownKeys(options, optionKeys)) report('rule', `is wrong: ${problem}`);
   const max = number('max', 0, 1_000);
   if (!Number.isInteger(max)) report('max', `must be a whole number, not ${max}`);
   const baseMs = duration('base', defaultRetry.baseMs);

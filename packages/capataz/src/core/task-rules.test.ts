@@ -184,7 +184,8 @@ test('S-20 the statuses failure and cancelled end the task in these words', () =
 function failUntilSpent(code: string, spec: TaskSpec) {
   const delays: (number | undefined)[] = [];
   let task = aHeldTask({ spec });
-  for (;;) {
+  for (let runs = 1; ; runs += 1) {
+    assert.ok(runs < 10, 'it is never given up');
     const decided = change(aWaitingJob(), failing(code, task));
     const step = only(decided.tasks);
     if (step.type !== 'requeue') return { delays, decided };
@@ -409,6 +410,7 @@ test('B-013 S-25 a task that kills its workers is parked after 3 deliveries with
   let decided = change(aWaitingJob(), returned('lost', task));
   while (decided.job.status === 'waiting_for_worker') {
     deliveries += 1;
+    assert.ok(deliveries < 10, 'it is handed out for ever');
     task = { ...task, lostRuns: requeueOf(decided.tasks).lostRuns };
     assert.equal(
       change(aWaitingJob(), { type: 'cancel', actor: 'a', reason: 'r' }).job.status,

@@ -2,13 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dispatch, finish, sleep, transition } from '../core/action.ts';
 import { type Blueprint, blueprint } from '../core/blueprint.ts';
-import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
-import { Dice } from '../testing/sim/dice.ts';
-import { SimProcess } from '../testing/sim/process.ts';
-import { VirtualClock } from '../testing/virtual-clock.ts';
-import { oneTask, worldStarter } from './fixtures.ts';
-
-const startWorld = worldStarter({ Dice, MemoryData, openMemoryStore, SimProcess, VirtualClock });
+import { oneTask, startWorld } from './fixtures.ts';
 
 /** Each version says its number at each step, and goes on in another state. */
 function numbered(version: number): Blueprint {

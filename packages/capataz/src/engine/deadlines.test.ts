@@ -2,13 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sleep, transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
-import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
-import { Dice } from '../testing/sim/dice.ts';
-import { SimProcess } from '../testing/sim/process.ts';
-import { VirtualClock } from '../testing/virtual-clock.ts';
-import { oneTask, worldStarter } from './fixtures.ts';
-
-const startWorld = worldStarter({ Dice, MemoryData, openMemoryStore, SimProcess, VirtualClock });
+import { oneTask, startWorld } from './fixtures.ts';
 
 function sleeper(duration: string, name = 'sleeper') {
   return blueprint({
@@ -112,6 +106,38 @@ test('A-41: a deadline that rings while a look is under way is looked for again'
   assert.equal((await world.job(id)).status, 'finished');
 });
 
+test('A-41: a deadline that nothing can be done about is looked at once a second', async () => {
+  let looks = 0;
+  let stuck = '';
+  const world = await startWorld({
+    blueprints: [oneTask(), sleeper('5500ms')],
+    // Names a deadline that the job does not have.
+    wrapStore: (store) =>
+      new Proxy(store, {
+        get(target, key) {
+          const value: unknown = Reflect.get(target, key, target);
+          if (typeof value !== 'function') return value;
+          if (key !== 'due') return value.bind(target);
+          return async (limit: number) => {
+            looks += 1;
+            const page = await target.due(limit);
+            const at = await target.now();
+            const ghost = { type: 'timer', jobId: stuck, taskId: null, name: 'wake', at } as const;
+            return { ...page, due: [ghost, ...page.due] };
+          };
+        },
+      }),
+  });
+  stuck = await world.create('one-task');
+  const id = await world.create('sleeper');
+  await world.advance(10_000);
+  assert.ok(looks >= 9 && looks <= 14, `${looks} looks in 10 s`);
+  const [end] = await world.entries(id, 'job_finished');
+  const [begin] = await world.history(id);
+  const lateMs = (end?.at ?? 0) - (begin?.at ?? 0) - 5_500;
+  assert.ok(lateMs >= 0 && lateMs <= 1_000, `the other one was ${lateMs} ms late`);
+});
+
 test('A-23 S-21: a spent dispatch timeout cancels the task and takes the timeout path', async () => {
   const world = await startWorld({ blueprints: [oneTask({ dispatchTimeout: '30s' })] });
   const id = await world.create('one-task');
@@ -138,8 +164,13 @@ test('A-23 S-22: without a dispatch timeout a job waits for a worker for as long
 test('A-23: the dispatch timeout ends with the hand-out', async () => {
   const world = await startWorld({ blueprints: [oneTask({ dispatchTimeout: '30s' })] });
   const worker = await world.worker('w1');
-  await world.create('one-task');
+  const id = await world.create('one-task');
   const task = await worker.takeOne();
+  const [causes] = await world.truth.causes({ id });
+  assert.deepEqual(
+    causes?.timers.map(({ name }) => name),
+    ['execution'],
+  );
   await world.advance(120_000);
   assert.equal((await worker.report(task)).type, 'accepted');
 });

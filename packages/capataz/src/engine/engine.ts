@@ -87,6 +87,7 @@ export class Engine implements EnginePorts {
       decider,
       onLease: (jobId, token) => executor.onLease(jobId, token),
       onSilence: (worker) => workers.onSilence(worker),
+      onLate: () => workers.onLate(),
     });
     committer.onCommitted((committed) => executor.onCommitted(committed));
     committer.onCommitted((committed) => timekeeper.onCommitted(committed));

@@ -3,13 +3,7 @@ import { test } from 'node:test';
 import { finish, retry, transition } from '../core/action.ts';
 import { type Blueprint, blueprint } from '../core/blueprint.ts';
 import type { Run, RunningJob } from '../core/handler.ts';
-import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
-import { Dice } from '../testing/sim/dice.ts';
-import { SimProcess } from '../testing/sim/process.ts';
-import { VirtualClock } from '../testing/virtual-clock.ts';
-import { type World, worldStarter } from './fixtures.ts';
-
-const startWorld = worldStarter({ Dice, MemoryData, openMemoryStore, SimProcess, VirtualClock });
+import { startWorld, type World } from './fixtures.ts';
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
@@ -146,6 +140,31 @@ test('S-28: an answer that comes after the lease was lost is refused and recorde
     refused.map(({ reason, details }) => [reason, details]),
     [['lease_not_current', { signal: 'handled' }]],
   );
+});
+
+test('S-28: an answer under a former lease does not end the run that took over', async () => {
+  const { passed, open } = gate();
+  let calls = 0;
+  const world = await startWorld({
+    blueprints: [
+      runs(
+        async ({ attempt }) => {
+          calls += 1;
+          if (calls === 1) await passed;
+          else await new Promise<void>((resolve) => world.clock.after(8_000, resolve));
+          return finish(attempt);
+        },
+        { timeout: '10s' },
+      ),
+    ],
+  });
+  const id = await world.create('runs');
+  for (let waited = 0; calls < 2 && waited < 30_000; waited += 500) await world.advance(500);
+  open();
+  await world.advance(1_000);
+  assert.equal(await sum(world, id), 'running');
+  await world.advance(10_000);
+  assert.equal((await world.job(id)).result, 2);
 });
 
 test('B-011: a kill in the middle of a run is taken over within the lease, and counted', async () => {

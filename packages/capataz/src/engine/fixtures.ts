@@ -6,10 +6,13 @@ import type { Job, Task } from '../core/job.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { assert } from '../std/assert.ts';
-import type { CancelTimer, Clock } from '../std/clock.ts';
+import type { CancelTimer } from '../std/clock.ts';
 import { type Log, silentLog } from '../std/log.ts';
-import type { Random } from '../std/random.ts';
 import type { Store, Work, WorkOutcome } from '../store/contract.ts';
+import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
+import { Dice } from '../testing/sim/dice.ts';
+import { SimProcess } from '../testing/sim/process.ts';
+import { VirtualClock } from '../testing/virtual-clock.ts';
 import { createEngine, type Engine } from './engine.ts';
 import type {
   CreateJob,
@@ -22,37 +25,6 @@ import type {
 } from './ports.ts';
 import type { EngineSettings } from './settings.ts';
 
-/**
- * What a world stands on. Each test file hands it in, since this file belongs to the engine's layer
- * and may import neither a backend nor the simulator.
- */
-export interface Ground<Data> {
-  readonly VirtualClock: new () => MovableClock;
-  readonly Dice: new (seed: number) => Random;
-  readonly MemoryData: new () => Data;
-  readonly openMemoryStore: (data: Data, options: { readonly clock: Clock }) => Store;
-  readonly SimProcess: new (name: string, clock: Clock) => Mortal;
-}
-
-interface MovableClock extends Clock {
-  advance(ms: number): Promise<void>;
-}
-
-/** What dies together at kill -9. */
-interface Mortal {
-  readonly clock: Clock;
-  kill(): void;
-  answer<T>(call: Promise<T>): Promise<T>;
-}
-
-interface WorldParts extends WorldOptions {
-  readonly clock: MovableClock;
-  readonly random: Random;
-  /** Each call opens another store on the same data. */
-  readonly openStore: () => Store;
-  readonly startProcess: (name: string) => Mortal;
-}
-
 export interface WorldOptions {
   readonly blueprints: readonly Blueprint[];
   readonly settings?: Partial<EngineSettings>;
@@ -60,30 +32,18 @@ export interface WorldOptions {
   readonly wrapStore?: (store: Store) => Store;
 }
 
-export type StartWorld = (options: WorldOptions) => Promise<World>;
-
-export function worldStarter<Data>(ground: Ground<Data>): StartWorld {
-  return async (options) => {
-    const clock = new ground.VirtualClock();
-    const data = new ground.MemoryData();
-    const world = new World({
-      ...options,
-      clock,
-      random: new ground.Dice(1),
-      openStore: () => ground.openMemoryStore(data, { clock }),
-      startProcess: (name) => new ground.SimProcess(name, clock),
-    });
-    await world.boot();
-    return world;
-  };
+export async function startWorld(options: WorldOptions): Promise<World> {
+  const world = new World(options);
+  await world.boot();
+  return world;
 }
 
 type Verb = keyof Store;
 
 /** One engine at a time on one store. `commits` and `errors` go on over restarts. */
 export class World {
-  readonly clock: MovableClock;
-  readonly random: Random;
+  readonly clock = new VirtualClock();
+  readonly random = new Dice(1);
   /** The store as it is, for looking. */
   readonly truth: Store;
   /** Every piece of work that was committed, with its outcome. */
@@ -92,16 +52,16 @@ export class World {
   readonly errors: string[] = [];
   /** Every call of the store is refused while it is. */
   isStoreDown = false;
-  readonly #parts: WorldParts;
+  readonly #options: WorldOptions;
+  readonly #data = new MemoryData();
   readonly #stops = new Map<Verb, Promise<void>>();
-  #server: { readonly engine: Engine; readonly process: Mortal } | null = null;
+  readonly #answerStops = new Map<Verb, Promise<void>>();
+  #server: { readonly engine: Engine; readonly process: SimProcess } | null = null;
   #boots = 0;
 
-  constructor(parts: WorldParts) {
-    this.clock = parts.clock;
-    this.random = parts.random;
-    this.truth = parts.openStore();
-    this.#parts = parts;
+  constructor(options: WorldOptions) {
+    this.truth = openMemoryStore(this.#data, { clock: this.clock });
+    this.#options = options;
   }
 
   get isUp(): boolean {
@@ -115,20 +75,20 @@ export class World {
 
   /** A new process on the same data. */
   async boot(
-    blueprints = this.#parts.blueprints,
+    blueprints = this.#options.blueprints,
     start: Parameters<Engine['start']>[0] = {},
   ): Promise<void> {
     this.#boots += 1;
-    const { startProcess, openStore, wrapStore, settings = {} } = this.#parts;
-    const process = startProcess(`server-${this.#boots}`);
-    const opened = openStore();
+    const process = new SimProcess(`server-${this.#boots}`, this.clock);
+    const { wrapStore, settings = {} } = this.#options;
+    const opened = openMemoryStore(this.#data, { clock: this.clock });
     const store = this.#watched(wrapStore?.(opened) ?? opened, process);
     const engine = createEngine({
       store,
       blueprints,
       clock: process.clock,
       random: this.random,
-      instance: `server-${this.#boots}`,
+      instance: process.name,
       client: (name) => ({ name, plan: null, params: {} }),
       log: this.#log(),
       settings,
@@ -151,15 +111,19 @@ export class World {
 
   /** A stop point: calls of the verb wait before the store until it is released. */
   stopAt(verb: Verb): () => void {
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    this.#stops.set(verb, released);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#stops.set(verb, promise);
     return () => {
       this.#stops.delete(verb);
-      release();
+      resolve();
     };
+  }
+
+  /** A stop point: the next call of the verb is done, but its answer waits until it is released. */
+  stopAnswerOf(verb: Verb): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#answerStops.set(verb, promise);
+    return resolve;
   }
 
   advance(ms: number): Promise<void> {
@@ -219,7 +183,7 @@ export class World {
     return (await this.engine.workers.list()).find(({ worker }) => worker.id === id);
   }
 
-  #watched(store: Store, process: Mortal): Store {
+  #watched(store: Store, process: SimProcess): Store {
     return new Proxy(store, {
       get: (target, key) => {
         const value: unknown = Reflect.get(target, key, target);
@@ -235,7 +199,7 @@ export class World {
   async #call(
     verb: Verb,
     args: readonly unknown[],
-    process: Mortal,
+    process: SimProcess,
     run: () => unknown,
   ): Promise<unknown> {
     // What a process has not sent when it dies is never sent.
@@ -245,6 +209,9 @@ export class World {
     // What goes into `commit` and comes out of it is known from the contract.
     if (verb === 'commit')
       this.commits.push({ work: args[0] as Work, outcome: answer as WorkOutcome });
+    const answerStop = this.#answerStops.get(verb);
+    this.#answerStops.delete(verb);
+    await answerStop;
     return answer;
   }
 

@@ -3,14 +3,8 @@ import { test } from 'node:test';
 import { transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
 import { CapatazError } from '../protocol/errors.ts';
-import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
-import { Dice } from '../testing/sim/dice.ts';
-import { SimProcess } from '../testing/sim/process.ts';
-import { VirtualClock } from '../testing/virtual-clock.ts';
-import { oneTask, type World, worldStarter } from './fixtures.ts';
+import { oneTask, startWorld, type World } from './fixtures.ts';
 import type { CreatedJob, CreateJob } from './ports.ts';
-
-const startWorld = worldStarter({ Dice, MemoryData, openMemoryStore, SimProcess, VirtualClock });
 
 const key = (bodyHash: string): NonNullable<CreateJob['idempotency']> => ({ key: 'k', bodyHash });
 

@@ -123,11 +123,12 @@ export class Lobby {
    */
   match(wakes: readonly Wake[], own: Ticket | null): Match[] {
     const offered = new Map<Ticket, { count: number; choice: Choice }>();
+    const toWorkers = new Map<string, number>();
     const waiting = own === null ? [...this.#parked.keys()] : [own, ...this.#parked.keys()];
     for (const { taskClass, strategy } of wakes) {
       const candidates: Candidacy[] = [];
       for (const ticket of waiting) {
-        if (!this.#fitsWorker(taskClass, ticket.worker) || !this.#hasRoom(ticket, offered))
+        if (!this.#fitsWorker(taskClass, ticket.worker) || !this.#hasRoom(ticket, offered, toWorkers))
           continue;
         const { worker, waitingSince } = ticket;
         const load = offered.get(ticket)?.count ?? 0;
@@ -136,6 +137,7 @@ export class Lobby {
       const best = pick(strategy, taskClass.skill, candidates);
       if (best === null) continue;
       const { ticket } = best.candidate;
+      toWorkers.set(ticket.worker.id, (toWorkers.get(ticket.worker.id) ?? 0) + 1);
       offered.set(ticket, { count: (offered.get(ticket)?.count ?? 0) + 1, choice: best.choice });
     }
     const fresh = wakes.map(({ taskClass }) => taskClass);
@@ -148,11 +150,12 @@ export class Lobby {
   }
 
   /** Whether one more task could be offered to it besides what is offered already. */
-  #hasRoom(ticket: Ticket, offered: ReadonlyMap<Ticket, { readonly count: number }>): boolean {
-    let toWorker = 0;
-    for (const [other, { count }] of offered) {
-      if (other.worker.id === ticket.worker.id) toWorker += count;
-    }
+  #hasRoom(
+    ticket: Ticket,
+    offered: ReadonlyMap<Ticket, { readonly count: number }>,
+    toWorkers: ReadonlyMap<string, number>,
+  ): boolean {
+    const toWorker = toWorkers.get(ticket.worker.id) ?? 0;
     const toTicket = offered.get(ticket)?.count ?? 0;
     return toTicket < ticket.max && toWorker < this.#freeFor(ticket);
   }

@@ -3,14 +3,8 @@ import { test } from 'node:test';
 import { sleep, transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
 import type { Store } from '../store/contract.ts';
-import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
 import { checkBook, checkEnded, checkIdle, checkLimbo } from '../testing/sim/checkers.ts';
-import { Dice } from '../testing/sim/dice.ts';
-import { SimProcess } from '../testing/sim/process.ts';
-import { VirtualClock } from '../testing/virtual-clock.ts';
-import { oneTask, worldStarter } from './fixtures.ts';
-
-const startWorld = worldStarter({ Dice, MemoryData, openMemoryStore, SimProcess, VirtualClock });
+import { oneTask, startWorld } from './fixtures.ts';
 
 const sleeper = blueprint({
   name: 'sleeper',

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
 import { Dice } from '../testing/sim/dice.ts';
-import { SimProcess } from '../testing/sim/process.ts';
-import { VirtualClock } from '../testing/virtual-clock.ts';
-import { attemptOf, oneTask, type World, worldStarter } from './fixtures.ts';
-
-const startWorld = worldStarter({ Dice, MemoryData, openMemoryStore, SimProcess, VirtualClock });
+import { attemptOf, oneTask, startWorld, type World } from './fixtures.ts';
 
 /** Whether a promise has been answered by now. */
 async function isAnswered(world: World, answer: Promise<unknown>): Promise<boolean> {
@@ -153,6 +148,20 @@ test('B-017: a poll that parks while the commit of a job is under way is woken b
   assert.equal((await poll)[0]?.jobId, id);
 });
 
+test('B-017: what is queued while a claim comes back empty is claimed by the same poll', async () => {
+  const world = await startWorld({ blueprints: [oneTask()] });
+  const worker = await world.worker('w1');
+  await world.engine.jobs.cancel(await world.create('one-task'), 'tester', 'an empty class');
+  const release = world.stopAnswerOf('commit');
+  const poll = worker.poll();
+  await world.settle();
+  const id = await world.create('one-task');
+  assert.equal((await world.task(id)).status, 'PENDING');
+  release();
+  assert.ok(await isAnswered(world, poll), 'the poll sleeps though work is there');
+  assert.equal((await poll)[0]?.jobId, id);
+});
+
 test('S-40: a dispatch that meets a waiting poll is assigned in its own commit', async () => {
   const world = await startWorld({ blueprints: [oneTask()] });
   const worker = await world.worker('w1');
@@ -259,6 +268,19 @@ test('S-38: no assignment beyond the capacity, however many polls wait', async (
   assert.equal(got.length, 1);
 });
 
+test('S-38: claims that are under way at once keep within the capacity too', async () => {
+  const world = await startWorld({ blueprints: [oneTask()] });
+  const worker = await world.worker('w1', { slots: 2 });
+  for (let number = 0; number < 5; number += 1) await world.create('one-task');
+  const release = world.stopAt('commit');
+  const polls = [worker.poll({ max: 2 }), worker.poll({ max: 2 }), worker.poll()];
+  await world.settle();
+  release();
+  await world.advance(30_000);
+  assert.equal((await Promise.all(polls)).flat().length, 2);
+  assert.equal((await world.workerState('w1'))?.load, 2);
+});
+
 test('S-38: stale reports make no room', async () => {
   const world = await startWorld({ blueprints: [oneTask()] });
   const worker = await world.worker('w1');
@@ -285,20 +307,22 @@ test('S-38: a poll that waits for a free slot is served as soon as there is one'
 
 test('A-26 S-38: a draining worker gets nothing more and may finish what it holds', async () => {
   const world = await startWorld({ blueprints: [oneTask()] });
-  const worker = await world.worker('w1', { slots: 2 });
-  for (let number = 0; number < 2; number += 1) await world.create('one-task');
+  const worker = await world.worker('w1', { slots: 3 });
+  await world.create('one-task');
   const task = await worker.takeOne();
-  const empty = await world.worker('w2');
+  const other = await world.worker('w2');
   const poll = worker.poll();
+  await world.settle();
   await world.engine.workers.drain('w1');
-  assert.ok((await poll).length <= 1);
+  assert.deepEqual(await poll, []);
   await world.create('one-task');
   assert.deepEqual(await worker.take(), []);
   await worker.beat({ status: 'idle' });
   assert.deepEqual(await worker.take(), []);
+  assert.deepEqual((await worker.reportAll([], 1)).tasks, []);
   assert.equal((await world.workerState('w1'))?.worker.status, 'DRAINING');
   assert.equal((await worker.report(task)).type, 'accepted');
-  assert.equal((await empty.take()).length, 1);
+  assert.equal((await other.take()).length, 1);
 });
 
 test('A-26: only a worker with the skill and the requirements gets the task', async () => {

@@ -36,6 +36,11 @@ export class Presence {
     return Math.max(0, this.silentInMs());
   }
 
+  /** This process was not running for a while: one heartbeat's chance before anything is concluded. */
+  forgive(): void {
+    this.#silentAt = Math.max(this.#silentAt, this.#clock.steady() + this.record.heartbeatMs);
+  }
+
   silentInMs(): number {
     return Math.ceil(this.#silentAt - this.#clock.steady());
   }

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Task } from '../core/job.ts';
-import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
-import { Dice } from '../testing/sim/dice.ts';
-import { SimProcess } from '../testing/sim/process.ts';
-import { VirtualClock } from '../testing/virtual-clock.ts';
-import { attemptOf, oneTask, type World, worldStarter } from './fixtures.ts';
-
-const startWorld = worldStarter({ Dice, MemoryData, openMemoryStore, SimProcess, VirtualClock });
+import { attemptOf, oneTask, startWorld, type World } from './fixtures.ts';
 
 const sdk = { heartbeatMs: 3_000, batch: true };
 const rxon = { heartbeatMs: 15_000, bootId: null, slots: null };
@@ -279,15 +273,15 @@ test('S-23: a worker that registers while its loss is under way is not forgotten
   const world = await startWorld({ blueprints: [oneTask()] });
   const worker = await world.worker('w1', sdk);
   await world.create('one-task');
-  await worker.takeOne();
+  const task = await worker.takeOne();
   const release = world.stopAt('heldBy');
   await world.advance(9_500);
-  const registered = worker.register({ bootId: 'w1-boot-2' });
-  await world.settle();
+  await worker.register();
   release();
-  await registered;
   await world.settle();
+  assert.ok(!(await isCurrent(world, task)));
   assert.deepEqual(await worker.beat({ currentTasks: [] }), []);
+  assert.notEqual(await world.workerState('w1'), undefined);
 });
 
 test('S-17 S-26: RUNNING is written once an attempt, at the first heartbeat that names it', async () => {

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Task } from '../core/job.ts';
-import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
-import { Dice } from '../testing/sim/dice.ts';
-import { SimProcess } from '../testing/sim/process.ts';
-import { VirtualClock } from '../testing/virtual-clock.ts';
-import { attemptOf, oneTask, type ScriptedWorker, type World, worldStarter } from './fixtures.ts';
-
-const startWorld = worldStarter({ Dice, MemoryData, openMemoryStore, SimProcess, VirtualClock });
+import { attemptOf, oneTask, type ScriptedWorker, startWorld, type World } from './fixtures.ts';
 
 async function lostRunsOf(world: World, ids: readonly string[]): Promise<number[]> {
   const tasks = await Promise.all(ids.map((id) => world.task(id)));

@@ -12,6 +12,8 @@ export interface TimekeeperParts {
   /** @returns whether it is dealt with. */
   readonly onLease: (jobId: string, token: string) => Promise<boolean>;
   readonly onSilence: (worker: string) => Promise<void>;
+  /** The alarm rang so late that this process can't have been running. Called before anything else. */
+  readonly onLate: () => void;
 }
 
 const pageSize = 500;
@@ -19,6 +21,8 @@ const pageSize = 500;
 const longestSleepMs = 30_000;
 /** After a failure, and for what is due but can't be dealt with here. */
 const retryMs = 1_000;
+/** A busy loop is late by less; what rings later was frozen or blocked. */
+const lateMs = 1_000;
 
 /**
  * Turns due deadlines into signals. Sleeps until the next one; a commit that sets an earlier one
@@ -30,6 +34,8 @@ export class Timekeeper {
   #alarmAt = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
   #rangMeanwhile = false;
+  /** Due, and not to be dealt with here: it must not fill the page that others wait for. */
+  #unsolved = 0;
   #stopped = true;
 
   constructor(parts: TimekeeperParts) {
@@ -75,6 +81,7 @@ export class Timekeeper {
   }
 
   #ring(): void {
+    if (this.#parts.clock.steady() - this.#alarmAt > lateMs) this.#parts.onLate();
     this.#alarmAt = Number.POSITIVE_INFINITY;
     if (this.#stopped) return;
     if (this.#running !== null) {
@@ -98,9 +105,10 @@ export class Timekeeper {
 
   /** @returns ms until the next look. */
   async #pass(): Promise<number> {
-    const { due, nextInMs } = await this.#parts.store.due(pageSize);
+    const { due, nextInMs } = await this.#parts.store.due(pageSize + this.#unsolved);
     const solved = await this.#deal(due);
-    if (solved < due.length) return retryMs;
+    this.#unsolved = due.length - solved;
+    if (solved < due.length) return solved > 0 ? 0 : retryMs;
     if (due.length > 0) return 0;
     return Math.min(nextInMs ?? longestSleepMs, longestSleepMs);
   }
@@ -147,8 +155,9 @@ export class Timekeeper {
   }
 }
 
+/** What is refused was dealt with by another, or stays: a store that goes on naming it must not keep us busy. */
 function countSolved(applied: readonly Applied[]): number {
-  return applied.filter(({ type }) => type !== 'not_held').length;
+  return applied.filter(({ type }) => type === 'done').length;
 }
 
 function timerAddress({ jobId, taskId, name }: Extract<Due, { type: 'timer' }>): Address {

@@ -2,13 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { finish, sleep, transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
-import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
-import { Dice } from '../testing/sim/dice.ts';
-import { SimProcess } from '../testing/sim/process.ts';
-import { VirtualClock } from '../testing/virtual-clock.ts';
-import { attemptOf, oneTask, worldStarter } from './fixtures.ts';
-
-const startWorld = worldStarter({ Dice, MemoryData, openMemoryStore, SimProcess, VirtualClock });
+import { attemptOf, oneTask, startWorld } from './fixtures.ts';
 
 test('A-31: why names for each worker the requirement that it fails', async () => {
   const world = await startWorld({

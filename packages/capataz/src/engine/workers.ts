@@ -69,6 +69,14 @@ export class Workers implements WorkersPort {
     for (const poll of this.#polls) poll.close();
   }
 
+  /**
+   * This process was frozen, or its loop blocked: it heard nobody meanwhile, and what the workers
+   * said lies unread in the sockets. Each gets one heartbeat's chance before it counts as silent.
+   */
+  onLate(): void {
+    for (const presence of this.#present.values()) presence.forgive();
+  }
+
   async register(worker: Parameters<WorkersPort['register']>[0]): Promise<WorkerRecord> {
     const { clock, random, lobby, log } = this.#parts;
     const former = this.#present.get(worker.id);

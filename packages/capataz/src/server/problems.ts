@@ -9,6 +9,8 @@ const frameworkErrors: Readonly<Record<string, () => CapatazError>> = {
     new CapatazError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new CapatazError('MALFORMED_REQUEST', 'The body is not as long as Content-Length says.'),
+  FST_ERR_MAX_PARAM_LENGTH: () =>
+    new CapatazError('NOT_FOUND', 'There is no such route: a part of the path is too long.'),
   FST_ERR_BAD_URL: () => new CapatazError('MALFORMED_REQUEST', 'The path is not well encoded.'),
 };
 

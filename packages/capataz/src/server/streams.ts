@@ -1,8 +1,9 @@
 import type { HistoryType } from '../core/history.ts';
 import { isFinal } from '../core/status.ts';
 import { CapatazError } from '../protocol/errors.ts';
+import type { JobEvent } from '../store/contract.ts';
 import type { ServerContext } from './context.ts';
-import { EventStream } from './event-stream.ts';
+import { EventStream, type StreamedEvent } from './event-stream.ts';
 import { Wake } from './live-feed.ts';
 import { type Answer, type Call, noContent } from './route.ts';
 import { historyView, jobEventView, progressView } from './views.ts';
@@ -68,13 +69,19 @@ export function streamAll(
   const step: Step = async (stream) => {
     const page = await context.engine.events.read(position, pageSize);
     const own = page.events.filter((event) => event.client === client);
-    await stream.send(own.map((event) => ({ id: event.position, data: jobEventView(event) })));
+    await stream.send(own.map((event, index) => positioned(event, own[index + 1])));
     const isMoved = page.position > position;
     position = page.position;
     if (isMoved && own.at(-1)?.position !== position) await stream.mark(position);
     return page.events.length > 0 ? 'more' : 'wait';
   };
   return run(context, call, step, (wake) => context.feed.onAny(wake));
+}
+
+/** Entries of one commit share a position: only the last of them may move the reader past it. */
+function positioned(event: JobEvent, next: JobEvent | undefined): StreamedEvent {
+  const data = jobEventView(event);
+  return next?.position === event.position ? { data } : { id: event.position, data };
 }
 
 /** Subscribes before the first read, so that nothing falls between stored and live. */

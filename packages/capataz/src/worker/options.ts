@@ -86,7 +86,7 @@ const largestPrefetch = 4;
 /** @throws RangeError or TypeError naming the option that is wrong. */
 export function workerSettings(options: WorkerOptions): WorkerSettings {
   const { concurrency = 10, prefetch = largestPrefetch } = options;
-  const id = options.id ?? defaultId(options.name ?? 'worker');
+  const id = options.id ?? defaultWorkerId(options.name ?? 'worker');
   const skills = new Map(Object.entries(options.skills));
   checkOptions({ id, skills, concurrency, prefetch });
   for (const name of options.hotSkills ?? []) {
@@ -144,7 +144,7 @@ function positiveMs(name: string, text: Duration): number {
 }
 
 /** Host names have dots, ids have none. */
-function defaultId(name: string): string {
+export function defaultWorkerId(name: string): string {
   const id = `${hostname()}-${name}`.replace(/[^a-zA-Z0-9_-]/g, '-').slice(0, 200);
   assert(id.length > 0, 'a default id is never empty');
   return id;

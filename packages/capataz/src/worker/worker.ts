@@ -182,8 +182,8 @@ class PullWorker implements Worker {
     const outcome = await lane.call(registerLimitMs, (signal) => transport.register(body, signal));
     if (this.#state === 'stopped') return;
     if (!outcome.ok) return this.#registerFailed(lane, outcome.error);
+    this.#praise();
     log.info('registered', { worker: id });
-    this.#complaint = null;
     this.#isRegistered = true;
     this.#wasRegistered = true;
     if (this.#state === 'connecting') this.#state = 'running';
@@ -195,9 +195,12 @@ class PullWorker implements Worker {
 
   #registerFailed(lane: Lane, error: TransportError): void {
     const isFinal = error.status === 400 || error.status === 401 || error.status === 403;
-    this.#complain('registration failed', error);
     // Later the handlers' work is worth more than the doubt: the token may be put right again.
-    if (!isFinal || this.#wasRegistered) return lane.pause(error);
+    if (!isFinal || this.#wasRegistered) {
+      this.#complain('registration failed, trying again', error);
+      return lane.pause(error);
+    }
+    this.#complain('registration was refused', error);
     this.#whenStarted.reject(error);
     this.#finish();
   }
@@ -255,7 +258,7 @@ class PullWorker implements Worker {
     const outcome = await this.#sendBeat(status, heartbeatMs * beatLimitShare);
     if (this.#state === 'stopped') return;
     if (outcome.ok) {
-      this.#complaint = null;
+      this.#praise();
       this.#workload.cancel(outcome.answer.cancel_task_ids ?? []);
     } else {
       this.#scheduleBeat(Math.min(heartbeatMs, nextBeatAfterFailureMs) * (0.5 + random.next() / 2));
@@ -267,7 +270,7 @@ class PullWorker implements Worker {
 
   /** A link that swallows a heartbeat swallows answers as well: they are asked for anew. */
   #beatFailed(error: TransportError): void {
-    this.#complain('the heartbeat failed', error);
+    this.#complain('the heartbeat failed, trying again', error);
     if (error.status !== null) return;
     this.#lanes.poll.abort(error.message);
     this.#lanes.report.abort(error.message);
@@ -278,6 +281,13 @@ class PullWorker implements Worker {
     if (this.#complaint === reason) return;
     this.#complaint = reason;
     this.#settings.log.warn(message, { worker: this.id, reason });
+  }
+
+  /** The end of a complaint. */
+  #praise(): void {
+    if (this.#complaint === null) return;
+    this.#complaint = null;
+    this.#settings.log.info('connected again', { worker: this.id });
   }
 
   #sendBeat(status: string, limitMs: number): Promise<Outcome<HeartbeatAnswer>> {

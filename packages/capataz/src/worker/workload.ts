@@ -143,15 +143,27 @@ export class Workload {
 
   async #run(task: HeldTask, handler: Handler): Promise<void> {
     let report: ResultBody;
+    let thrown: unknown;
     try {
       const returned = await handler(task);
       report = reportOfValue(task.identity, returned);
-    } catch (thrown) {
-      report = task.errorReport(thrown);
+    } catch (error) {
+      thrown = error;
+      report = task.errorReport(error);
     }
     if (task.phase === 'ended') return;
+    this.#warn(task, report, thrown);
     this.#finish(task, report);
     this.#beginNext();
+  }
+
+  /** The author of a handler looks here first. What was cancelled fails as it should. */
+  #warn({ skill, attempt, jobId }: HeldTask, { error }: ResultBody, thrown: unknown): void {
+    if (error === undefined) return;
+    this.#options.log.warn(`skill ${skill} failed (attempt ${attempt}): ${error.message}`, {
+      job: jobId,
+      ...(thrown === undefined ? {} : { error: thrown }),
+    });
   }
 
   #finish(task: HeldTask, report: ResultBody): void {

@@ -8,12 +8,14 @@ import { dotToSvg } from '../../server/graph-svg.ts';
 import { clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../exit.ts';
+import { Printer } from '../output.ts';
 
 type Format = 'dot' | 'svg' | 'mermaid';
 
 interface Flags {
   readonly format: Format;
   readonly name?: string;
+  readonly json?: boolean;
 }
 
 export function blueprintsGraphCommand(context: CliContext): Command {
@@ -28,16 +30,30 @@ export function blueprintsGraphCommand(context: CliContext): Command {
     )
     .option('--name <name>', 'Which one, where the module has several.');
   return command.action(async (what: string, flags: Flags) => {
+    const { format } = flags;
     const path = resolve(context.directory, what);
     if (existsSync(path)) {
       const blueprint = choose(await loadBlueprintModule(path), flags.name);
-      context.stdout.write(await draw(blueprint, flags.format));
-      return;
+      return show(await draw(blueprint, format), flags, context);
     }
-    await withSession(command, context, async ({ client }) => {
-      context.stdout.write(await client.blueprints.graph(what, { format: flags.format }));
-    });
+    if (isPath(what)) throw new UsageError(`there is no file ${what}`);
+    await withSession(
+      command,
+      context,
+      async ({ client }) => show(await client.blueprints.graph(what, { format }), flags, context),
+      { needsBlueprints: true },
+    );
   });
+}
+
+/** Names may have dots, but none ends like a module. */
+function isPath(what: string): boolean {
+  return /[\\/]|\.[cm]?[jt]sx?$/.test(what);
+}
+
+function show(graph: string, { format, json }: Flags, { stdout }: CliContext): void {
+  if (json) new Printer(stdout, 'UTC').json({ format, graph });
+  else stdout.write(graph);
 }
 
 function choose(blueprints: readonly Blueprint[], name: string | undefined): Blueprint {

@@ -11,7 +11,7 @@ export function configCommand(context: CliContext): Command {
     .option('--json', 'Write JSON.');
   addSettings(command, settingNames);
   return command.action(() => {
-    const { config, print, asJson } = sessionOf(command, context);
+    const { config, print, asJson } = sessionOf(command, context, settingNames);
     const shown = showConfig(config);
     if (asJson) {
       return print.json({ file: config.file, settings: shown, unused: config.unused });

@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
 import type { EffectiveConfig } from '../../config/load.ts';
+import { type SettingName, settingNames } from '../../config/settings.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import type { Log } from '../../std/log.ts';
 import type { Worker } from '../../worker/index.ts';
@@ -14,7 +15,9 @@ import { startWorker, workerOf } from '../run-worker.ts';
 import { nextChange } from '../watch-files.ts';
 import { loadWorkerModule, type WorkerModule } from '../worker-module.ts';
 
-const devSettings = ['port', 'host', 'dataDir', 'blueprints', 'logLevel', 'logFormat'] as const;
+const devFlags = ['port', 'host', 'dataDir', 'blueprints', 'logLevel', 'logFormat'] as const;
+const notUsed: readonly SettingName[] = ['url', 'token'];
+const devUses = settingNames.filter((name) => !notUsed.includes(name));
 
 interface Flags {
   readonly worker: readonly string[];
@@ -30,9 +33,7 @@ export function devCommand(context: CliContext): Command {
     (path: string, before: readonly string[]) => [...before, path],
     [],
   );
-  return addSettings(command, devSettings).action((flags: Flags) =>
-    develop(command, flags, context),
-  );
+  return addSettings(command, devFlags).action((flags: Flags) => develop(command, flags, context));
 }
 
 /** Nobody waits for the old code to end: what it holds is handed back and done by the new. */
@@ -52,7 +53,7 @@ interface Round {
 }
 
 async function develop(command: Command, flags: Flags, context: CliContext): Promise<void> {
-  const config = hasty(effectiveConfig(command, context));
+  const config = hasty(effectiveConfig(command, context, { uses: devUses }));
   const stopping = new AbortController();
   const forget = context.onStop(() => stopping.abort());
   try {
@@ -79,10 +80,10 @@ async function begin(
     const modules: WorkerModule[] = [];
     for (const path of flags.worker) modules.push(await loadWorkerModule(path, context.directory));
     const server = await startOnFreePort(config, context, log);
-    const workers = modules.map((module) => ({
-      module,
-      worker: workerOf(module, config.values, server.url, log),
-    }));
+    const workers: Round['workers'][number][] = [];
+    for (const module of modules) {
+      workers.push({ module, worker: await workerOf(module, config.values, server.url, log) });
+    }
     await Promise.all(workers.map(({ worker }) => startWorker(worker)));
     return { server, workers };
   } catch (error) {
@@ -123,6 +124,10 @@ function announce({ server, workers }: Round, config: EffectiveConfig, context: 
   const { dataDir, blueprints } = config.values;
   const print = new Printer(context.stdout, config.values.timeZone);
   const names = server.blueprints.map(({ name, version }) => `${name} v${version}`).join(', ');
+  const wanted = config.values.port;
+  if (wanted !== 0 && new URL(server.url).port !== String(wanted)) {
+    print.line(`port ${wanted} is taken by another process: using a free one`);
+  }
   print.line(`listening on ${server.url}`);
   print.fields([
     ['  documents', `${server.url}/_public/docs`],

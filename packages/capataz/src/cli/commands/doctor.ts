@@ -16,7 +16,7 @@ export function doctorCommand(context: CliContext): Command {
 }
 
 async function examine(command: Command, context: CliContext): Promise<void> {
-  const { config, print, asJson } = sessionOf(command, context);
+  const { config, print, asJson } = sessionOf(command, context, ['dataDir', 'timeZone']);
   const { dataDir } = config.values;
   const { checked, findings } = await checkFolder(dataDir, context);
   if (findings.length > 0) context.exitCode = exitCodes.failed;

@@ -41,6 +41,9 @@ function filterOf({ status, blueprint, state, limit, before }: Flags): JobsFilte
   if (!Number.isInteger(number) || number < 1 || number > 1_000) {
     throw new UsageError(`--limit must be a whole number from 1 to 1000, not "${limit}"`);
   }
+  if (before !== undefined && !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(before)) {
+    throw new UsageError(`--before must be the id of a job, not "${before}"`);
+  }
   return {
     limit: number,
     ...(status === undefined ? {} : { status: status.split(',') }),

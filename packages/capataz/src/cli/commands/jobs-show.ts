@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { JobView } from '../../client/index.ts';
+import type { JobView, WhyView } from '../../client/index.ts';
 import { clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { type Printer, statusStyle } from '../output.ts';
@@ -9,24 +9,26 @@ export function jobsShowCommand(context: CliContext): Command {
   return command.action((id: string) =>
     withSession(command, context, async ({ client, print, asJson }) => {
       const job = await client.jobs.get(id);
-      if (asJson) print.json(job);
-      else showJob(job, print);
+      if (asJson) return print.json(job);
+      showJob(job, job.ended_at === null ? await client.jobs.why(id) : null, print);
     }),
   );
 }
 
-function showJob(job: JobView, print: Printer): void {
+function showJob(job: JobView, why: WhyView | null, print: Printer): void {
   const { status, held, error } = job;
+  const instant = (iso: string): string => `${print.time(iso)} ${print.zone}`;
   print.fields([
     ['job', job.id],
     ['blueprint', `${job.blueprint} version ${job.blueprint_version}`],
     ['status', print.style(statusStyle(status), held ? `${status} (held)` : status)],
     ['state', job.state],
+    ...(why === null ? [] : presentFields(why, instant)),
     ['progress', progressOf(job)],
     ['priority', job.priority === 0 ? null : String(job.priority)],
-    ['created', `${print.time(job.created_at)} ${print.zone}`],
-    ['entered', print.time(job.entered_at)],
-    ['ended', job.ended_at === null ? null : print.time(job.ended_at)],
+    ['created', instant(job.created_at)],
+    ['entered', instant(job.entered_at)],
+    ['ended', job.ended_at === null ? null : instant(job.ended_at)],
     ['error', error === null ? null : `${error.code} ${error.message}`],
     ['input', JSON.stringify(job.input)],
     ['data', JSON.stringify(job.data)],
@@ -36,6 +38,18 @@ function showJob(job: JobView, print: Printer): void {
       Object.keys(job.attributes).length === 0 ? null : JSON.stringify(job.attributes),
     ],
   ]);
+}
+
+/** What a job that has not ended is waiting for, and until when. */
+function presentFields(
+  { summary, task, deadlines }: WhyView,
+  instant: (iso: string) => string,
+): [string, string | null][] {
+  return [
+    ['now', summary],
+    ['worker', task?.worker ?? null],
+    ...deadlines.map(({ name, at }): [string, string] => ['deadline', `${instant(at)} (${name})`]),
+  ];
 }
 
 function progressOf({ progress }: JobView): string | null {

@@ -5,10 +5,10 @@ import type { StartOptions } from '../../client/index.ts';
 import { codeOf } from '../../config/toml.ts';
 import { parseDuration } from '../../std/duration.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../std/json.ts';
-import { clientCommand, withSession } from '../command.ts';
+import { type ClientSession, clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../exit.ts';
-import { watchJob } from '../watch.ts';
+import { followJob, isSettled } from '../watch.ts';
 
 interface Flags {
   readonly input?: string;
@@ -16,6 +16,7 @@ interface Flags {
   readonly priority?: string;
   readonly key?: string;
   readonly attributes?: string;
+  readonly metadata?: string;
   readonly delay?: string;
   readonly watch?: boolean;
 }
@@ -33,25 +34,48 @@ export function jobsStartCommand(context: CliContext): Command {
       'Idempotency key: a second start with it is answered with the first job.',
     )
     .option('--attributes <json>', 'Searchable attributes, a JSON object.')
+    .option('--metadata <json>', 'Passed through to handlers, a JSON object.')
     .option('--delay <duration>', 'Before the job begins, like 10s.')
     .option('-w, --watch', 'Stay and tell what happens, until the job has ended.');
   return command.action((blueprint: string, flags: Flags) =>
-    withSession(command, context, async (session) => {
-      const input = flags.input === undefined ? undefined : await inputOf(flags.input, context);
-      const { jobId } = await session.client.jobs.start(blueprint, input, startOptions(flags));
-      if (session.asJson) session.print.jsonLine({ job_id: jobId, status: 'accepted' });
-      else session.print.line(jobId);
-      if (flags.watch) await watchJob(session, jobId);
+    withSession(command, context, (session) => startJob(session, blueprint, flags), {
+      needsBlueprints: true,
     }),
   );
 }
 
-function startOptions({ id, priority, key, attributes, delay }: Flags): StartOptions {
+async function startJob(session: ClientSession, blueprint: string, flags: Flags): Promise<void> {
+  const { client, print, context } = session;
+  const input = flags.input === undefined ? undefined : await inputOf(flags.input, context);
+  const { jobId } = await client.jobs.start(blueprint, input, startOptions(flags));
+  if (session.asJson) print.jsonLine({ job_id: jobId, status: 'accepted' });
+  else print.line(jobId);
+  await tellWhoMovesIt(session, jobId, flags);
+  if (flags.watch) await followJob(session, jobId);
+}
+
+/** Without a server nothing begins to move once this command has ended. */
+async function tellWhoMovesIt(
+  { client, context: { stderr }, config, embeddedUrl }: ClientSession,
+  jobId: string,
+  { watch = false }: Flags,
+): Promise<void> {
+  if (embeddedUrl === null || isSettled(await client.jobs.get(jobId))) return;
+  const { dataDir } = config.values;
+  stderr.write(
+    watch
+      ? `this command is the server of ${dataDir} while it watches: \`capataz worker <module> --url ${embeddedUrl}\` works for it\n`
+      : `the job is stored; it goes on when a server runs on this data folder: \`capataz serve --data-dir ${dataDir}\`\n`,
+  );
+}
+
+function startOptions({ id, priority, key, attributes, metadata, delay }: Flags): StartOptions {
   return {
     ...(id === undefined ? {} : { jobId: id }),
     ...(priority === undefined ? {} : { priority: wholeNumber('--priority', priority) }),
     ...(key === undefined ? {} : { idempotencyKey: key }),
     ...(attributes === undefined ? {} : { attributes: objectOf('--attributes', attributes) }),
+    ...(metadata === undefined ? {} : { metadata: objectOf('--metadata', metadata) }),
     ...(delay === undefined ? {} : { startDelay: durationOf('--delay', delay) }),
   };
 }
@@ -78,8 +102,18 @@ function objectOf(flag: string, text: string): JsonObject {
 function jsonOf(what: string, text: string): JsonValue {
   const parsed = parseJson(text);
   if (parsed.ok) return parsed.value;
-  const reason = parsed.problem === 'syntax' ? 'is not JSON' : 'is nested too deep';
+  const reason =
+    parsed.problem === 'syntax' ? `is not JSON: ${syntaxProblem(text)}` : 'is nested too deep';
   throw new UsageError(`${what} ${reason}`);
+}
+
+function syntaxProblem(text: string): string {
+  try {
+    JSON.parse(text);
+    return 'it cannot be parsed';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 function durationOf(flag: string, text: string): string {

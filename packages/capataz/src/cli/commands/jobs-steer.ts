@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Client, JobView } from '../../client/index.ts';
 import { clientCommand, withSession } from '../command.ts';
+import type { ConnectOptions } from '../connect.ts';
 import type { CliContext } from '../context.ts';
 
 type Steer = (client: Client, id: string, flags: { readonly reason?: string }) => Promise<JobView>;
@@ -15,7 +16,11 @@ export function steeringCommands(context: CliContext): Command[] {
   return [
     cancel,
     steering(
-      { name: 'redrive', description: 'Let a quarantined job try again where it failed.' },
+      {
+        name: 'redrive',
+        description: 'Let a quarantined job try again where it failed.',
+        needsBlueprints: true,
+      },
       (client, id) => client.jobs.redrive(id),
       context,
     ),
@@ -32,17 +37,27 @@ export function steeringCommands(context: CliContext): Command[] {
   ];
 }
 
+interface Steering extends ConnectOptions {
+  readonly name: string;
+  readonly description: string;
+}
+
 function steering(
-  { name, description }: { readonly name: string; readonly description: string },
+  { name, description, ...connect }: Steering,
   steer: Steer,
   context: CliContext,
 ): Command {
   const command = clientCommand(`${name} <job>`, description);
   return command.action((id: string, flags: { readonly reason?: string }) =>
-    withSession(command, context, async ({ client, print, asJson }) => {
-      const job = await steer(client, id, flags);
-      if (asJson) print.json(job);
-      else print.line(`job ${id} ${job.status}${job.held ? ' (held)' : ''} in ${job.state}`);
-    }),
+    withSession(
+      command,
+      context,
+      async ({ client, print, asJson }) => {
+        const job = await steer(client, id, flags);
+        if (asJson) print.json(job);
+        else print.line(`job ${id} ${job.status}${job.held ? ' (held)' : ''} in ${job.state}`);
+      },
+      connect,
+    ),
   );
 }

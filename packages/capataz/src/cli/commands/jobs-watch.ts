@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
-import { watchJob } from '../watch.ts';
+import { followJob, tellStored } from '../watch.ts';
 
 export function jobsWatchCommand(context: CliContext): Command {
   const command = clientCommand(
@@ -9,6 +9,8 @@ export function jobsWatchCommand(context: CliContext): Command {
     'Tell what happens to a job until it has ended: one line an entry, with --json one document a line. Ends with 1 unless the job finished.',
   );
   return command.action((id: string) =>
-    withSession(command, context, (session) => watchJob(session, id)),
+    withSession(command, context, (session) =>
+      session.embeddedUrl === null ? followJob(session, id) : tellStored(session, id),
+    ),
   );
 }

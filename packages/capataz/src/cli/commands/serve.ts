@@ -1,9 +1,12 @@
 import { Command } from 'commander';
+import type { Config } from '../../config/settings.ts';
+import type { Log } from '../../std/log.ts';
+import type { RunningServer } from '../compose.ts';
 import type { CliContext } from '../context.ts';
-import { addSettings, effectiveConfig } from '../options.ts';
+import { addSettings, effectiveConfig, serverSettings } from '../options.ts';
 import { processLog } from '../process-log.ts';
 
-const serveSettings = [
+const serveFlags = [
   'port',
   'host',
   'dataDir',
@@ -21,11 +24,11 @@ export function serveCommand(context: CliContext): Command {
   const command = new Command('serve').description(
     'Run the server. Prints one line, `listening on http://…`, when it is ready; the log goes to standard error.',
   );
-  return addSettings(command, serveSettings).action(() => serve(command, context));
+  return addSettings(command, serveFlags).action(() => serve(command, context));
 }
 
 async function serve(command: Command, context: CliContext): Promise<void> {
-  const { values } = effectiveConfig(command, context);
+  const { values } = effectiveConfig(command, context, { uses: serverSettings });
   const log = processLog(values, context);
   const asked = Promise.withResolvers<string>();
   const forget = context.onStop((signal) => asked.resolve(signal));
@@ -37,10 +40,18 @@ async function serve(command: Command, context: CliContext): Promise<void> {
         url: server.url,
       });
     }
+    tellBlueprints(server.blueprints, values, log);
     context.stdout.write(`listening on ${server.url}\n`);
     log.info('stopping', { signal: await asked.promise });
     await server.stop();
   } finally {
     forget();
   }
+}
+
+function tellBlueprints(held: RunningServer['blueprints'], { blueprints }: Config, log: Log): void {
+  const names = held.map(({ name, version }) => `${name} v${version}`);
+  if (names.length > 0) return log.info(`holds ${names.join(', ')}`, { folder: blueprints });
+  const where = blueprints === null ? 'there is no folder "blueprints"' : `${blueprints} has none`;
+  log.warn(`holds no blueprint, so that no job can start: ${where}; name one with --blueprints`);
 }

@@ -25,5 +25,18 @@ function tell({ summary, deadlines, task }: WhyView, print: Printer): void {
   if (task === null) return;
   const holder = task.worker === null ? '' : `, held by ${task.worker}`;
   print.line(`task ${task.id} (${task.skill}) is ${task.status}${holder}`);
+  if (task.status === 'PENDING') print.line(workersSummary(task));
   for (const { id, verdict } of task.workers) print.line(`  worker ${id}: ${verdict}`);
+}
+
+/** What the workers' verdicts come to. */
+function workersSummary({ skill, workers }: NonNullable<WhyView['task']>): string {
+  if (workers.length === 0) {
+    return 'no worker is connected: start one with `capataz worker <module>`';
+  }
+  if (workers.some(({ verdict }) => verdict.startsWith('fits'))) return 'connected workers:';
+  const lacksSkill = `has no skill "${skill}"`;
+  return workers.every(({ verdict }) => verdict === lacksSkill)
+    ? `no connected worker has skill "${skill}"`
+    : 'no connected worker has all that the task asks for:';
 }

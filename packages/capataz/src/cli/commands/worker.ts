@@ -27,23 +27,28 @@ const flagNames: FlagNames = {
   workerDrain: '--drain',
 };
 
-const defaultUrl = 'http://127.0.0.1:8080';
-
 export function workerCommand(context: CliContext): Command {
   const command = new Command('worker')
     .description(
-      'Run a worker module: one that exports `skills`, and perhaps `name`, `concurrency`, `prefetch`, `hotSkills`, `offer`.',
+      'Run a worker module: one that exports `skills`, and perhaps `name`, `concurrency`, `prefetch`, `hotSkills`, `offer`. As many as you like on one host: each gets an id of its own.',
     )
     .argument('<module>');
-  addSettings(command, workerSettings, flagNames);
+  addSettings(command, workerSettings, {
+    flagNames,
+    meanings: {
+      url: 'Server to work for. Default: the one that holds the data folder, else http://127.0.0.1:8080.',
+    },
+  });
   return command.action((path: string) => runWorker(path, command, context));
 }
 
 async function runWorker(path: string, command: Command, context: CliContext): Promise<void> {
-  const { values } = effectiveConfig(command, context, flagNames);
+  const { values } = effectiveConfig(command, context, { uses: workerSettings, flagNames });
   const module = await loadWorkerModule(path, context.directory);
-  const url = serverOf(values);
-  const worker = workerOf(module, values, url, processLog(values, context));
+  const url = serverOf(values, context);
+  const log = processLog(values, context);
+  const worker = await workerOf(module, values, url, log);
+  log.info('starting', { worker: worker.id, server: url });
   const forget = context.onStop(() => void worker.stop());
   try {
     await startWorker(worker);
@@ -58,6 +63,6 @@ async function runWorker(path: string, command: Command, context: CliContext): P
 }
 
 /** The one that was named, else the one on this data folder, else the usual address. */
-function serverOf({ url, dataDir }: Config): string {
+function serverOf({ url, dataDir }: Config, { defaultUrl }: CliContext): string {
   return url ?? describeHolder(dataDir)?.url ?? defaultUrl;
 }

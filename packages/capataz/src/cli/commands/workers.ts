@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { CapatazError } from '../../protocol/errors.ts';
 import { clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
 
@@ -34,9 +35,15 @@ function drainCommand(context: CliContext): Command {
   );
   return command.action((id: string) =>
     withSession(command, context, async ({ client, print, asJson }) => {
-      const answer = await client.workers.drain(id);
+      const answer = await client.workers.drain(id).catch((error) => throwNamed(error, id));
       if (asJson) print.json(answer);
       else print.line(`worker ${id} ${answer.status}`);
     }),
   );
+}
+
+/** The wire's sentence has no id: it is the one that RXON's workers know. */
+function throwNamed(error: unknown, id: string): never {
+  const isUnknown = error instanceof CapatazError && error.code === 'WORKER_NOT_FOUND';
+  throw isUnknown ? new CapatazError(error.code, `there is no worker "${id}"`) : error;
 }

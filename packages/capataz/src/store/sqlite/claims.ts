@@ -70,6 +70,9 @@ class ClassQueue {
   }
 }
 
+/** One hand-out carries no more than this (in characters), but always one task: whoever asked has to take it in. */
+const maxHandOut = 8 * 1024 * 1024;
+
 /** Hands queued tasks to a worker: lane by lane in turn, within a lane the best first (S-29). */
 export function applyClaim(state: WriterState, claim: ClaimMessage, at: number): ClaimAnswer {
   const max = Math.min(claim.max, claim.attemptIds.length);
@@ -79,16 +82,20 @@ export function applyClaim(state: WriterState, claim: ClaimMessage, at: number):
   let lanes = claim.lanes.map((keys) => keys.flatMap((key) => queues.get(key) ?? []));
   const tasks: ClaimedTask[] = [];
   let suspects = 0;
-  while (lanes.length > 0 && tasks.length < max) {
+  let size = 0;
+  const isFull = (): boolean => tasks.length === max || size >= maxHandOut;
+  while (lanes.length > 0 && !isFull()) {
     const served: ClassQueue[][] = [];
     for (const lane of lanes) {
-      if (tasks.length === max) break;
+      if (isFull()) break;
       const best = bestOf(lane, suspects < claim.maxSuspects);
       if (best === undefined) continue;
       served.push(lane);
       best.queue.take();
       if (best.head.lost_runs > 0) suspects += 1;
-      tasks.push(handOut(state, best.head, claim, claim.attemptIds[tasks.length] ?? '', at));
+      const task = handOut(state, best.head, claim, claim.attemptIds[tasks.length] ?? '', at);
+      size += task.spec.length;
+      tasks.push(task);
     }
     lanes = served;
   }

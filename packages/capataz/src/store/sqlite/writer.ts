@@ -86,6 +86,19 @@ class Writer {
 function serve(port: MessagePort): void {
   const writer = new Writer(workerData as WriterOptions);
   const send = (message: FromWriter): void => port.postMessage(JSON.stringify(message));
+  /** In halves where the text of all is longer than a string can be: they are committed and must arrive. */
+  const sendReplies = (replies: readonly Reply[]): void => {
+    try {
+      send({ type: 'replies', replies });
+    } catch (error) {
+      if (replies.length < 2) {
+        return send({ type: 'replies', replies: [{ type: 'bug', message: String(error), stack: '' }] });
+      }
+      const half = replies.length >> 1;
+      sendReplies(replies.slice(0, half));
+      sendReplies(replies.slice(half));
+    }
+  };
   port.on('message', (first: string) => {
     const operations = JSON.parse(first) as Operation[];
     while (operations.length < maxOperations) {
@@ -97,7 +110,7 @@ function serve(port: MessagePort): void {
     // Nothing comes after `close`, which is always the last operation.
     const isLast = operations.at(-1)?.type === 'close';
     if (isLast) writer.close();
-    send({ type: 'replies', replies });
+    sendReplies(replies);
     if (isLast) port.close();
   });
   send({ type: 'ready' });
