@@ -32,7 +32,10 @@ test('S-67: in a folder without anything of ours a command leaves nothing behind
   const folder = folderWith();
   const { code, stderr } = await runIn(folder, ['jobs', 'list']);
   assert.equal(code, 3);
-  assert.match(stderr, /^error UNREACHABLE: no server is named.*\n {2}Start a server with/);
+  assert.match(
+    stderr,
+    /^error UNREACHABLE: no server answers at http:\S+, .*\n {2}Start a server with .*--url\.\n$/,
+  );
   assert.equal(existsSync(join(folder, '.capataz')), false);
 });
 
@@ -109,12 +112,19 @@ test('wrong usage ends with 2 and says what is wrong', async () => {
     [['jobs', 'start'], /error USAGE: missing required argument 'blueprint'/],
     [['jobs', 'list', '--wat'], /error USAGE: unknown option '--wat'/],
     [['jobs', 'list', '--limit', '0'], /error USAGE: --limit must be/],
-    [['jobs', 'start', 'echo', '--input', '{'], /error USAGE: --input is not JSON/],
+    [['jobs', 'start', 'echo', '--input', '{'], /error USAGE: --input is not JSON: .*JSON/],
+    [['jobs', 'list', '--before', 'x'], /error USAGE: --before must be the id of a job, not "x"/],
+    [
+      ['jobs', 'start', 'echo', '--metadata', '[]'],
+      /error USAGE: --metadata must be a JSON object/,
+    ],
+    [['blueprints', 'graph', 'none.ts'], /error USAGE: there is no file none\.ts\n$/],
+    [['blueprints', 'graph', 'flows/none'], /error USAGE: there is no file flows\/none\n$/],
     [['jobs', 'start', 'echo', '--delay', '10'], /error USAGE: --delay must be a duration/],
     [['jobs', 'start', 'echo', '--input', '@none'], /cannot be read \(ENOENT\)/],
     [['serve', '--port', 'x'], /error CONFIG_INVALID: flag --port: must be a whole number/],
     [['serve', '--drain', '10'], /flag --drain: must be a duration/],
-    [['worker', 'none.ts'], /error CONFIG_INVALID: .*none\.ts/],
+    [['worker', 'none.ts'], /error CONFIG_INVALID: there is no file none\.ts\n$/],
   ];
   for (const [args, expected] of cases) {
     const { code, stderr } = await runIn(folder, args);
@@ -176,6 +186,10 @@ test('blueprints are checked and drawn from their files', async () => {
   assert.match(checked.stdout, /^ok {3}echo\.ts: echo version 1\nbad {2}.*bad\.ts: its default/);
   const dot = await runIn(folder, ['blueprints', 'graph', 'echo.ts']);
   assert.match(dot.stdout, /^digraph "echo v1"/);
+  const json = await runIn(folder, ['blueprints', 'graph', 'echo.ts', '--json']);
+  assert.deepEqual(JSON.parse(json.stdout), { format: 'dot', graph: dot.stdout });
+  const whole = await runIn(folder, ['blueprints', 'check', '.']);
+  assert.match(whole.stdout, /^bad {2}.*bad\.ts: its default.*\nok {3}echo\.ts: echo version 1\n$/);
   const svg = await runIn(folder, ['blueprints', 'graph', 'echo.ts', '--format', 'svg']);
   assert.match(svg.stdout, /<svg /);
   const wrong = await runIn(folder, ['blueprints', 'graph', 'echo.ts', '--format', 'png']);

@@ -72,7 +72,7 @@ export async function startServer({
     streams: config.maxStreams,
   };
   const http = createHttpServer({ engine, access, clock, log, limits, version: packageVersion() });
-  const running = { store, engine, http, drainMs: config.drain };
+  const running = { store, engine, http, drainMs: config.drain, forget: logStrayRejections(log) };
   try {
     const url = await listen(http, config);
     await engine.start({ allowChangedGraphs });
@@ -143,17 +143,31 @@ async function listen(http: HttpServer, { host, port }: Config): Promise<string>
   }
 }
 
+/** A promise that a handler left alone and that failed later is no reason to end all other jobs. */
+function logStrayRejections(log: Log): () => void {
+  const onStray = (error: unknown): void =>
+    log.error('a promise that nobody waited for was rejected; a handler left it', { error });
+  process.on('unhandledRejection', onStray);
+  return () => process.off('unhandledRejection', onStray);
+}
+
 async function stop({
   store,
   engine,
   http,
   drainMs,
+  forget,
 }: {
   store: SqliteStore;
   engine: Engine;
   http: HttpServer;
   drainMs: number;
+  forget: () => void;
 }): Promise<void> {
-  await Promise.all([http.close({ drainMs }), engine.stop({ drainMs })]);
-  await store.close();
+  try {
+    await Promise.all([http.close({ drainMs }), engine.stop({ drainMs })]);
+    await store.close();
+  } finally {
+    forget();
+  }
 }

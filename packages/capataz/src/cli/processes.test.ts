@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import {
@@ -49,9 +50,15 @@ test('S-52: serve prints one line when it is ready, is found by the data folder 
   const url = await serve.says(listening);
   assert.equal((await fetch(`${url}/_public/ready`)).status, 200);
   assert.match(serve.stderr, /open mode/);
+  assert.match(serve.stderr, /holds double v1/);
 
   const worker = start(folder, 'worker', 'worker.js', '--data-dir', 'data');
-  await worker.says(/^worker \S+ works for http:\S+: double\n/m);
+  const first = await worker.says(/^worker (\S+) works for http:\S+: double\n/m);
+  const twin = start(folder, 'worker', 'worker.js', '--data-dir', 'data');
+  assert.equal(await twin.says(/^worker (\S+) works/m), `${first}-2`);
+  await worker.stop('SIGKILL');
+  const again = start(folder, 'worker', 'worker.js', '--data-dir', 'data');
+  assert.equal(await again.says(/^worker (\S+) works/m), first);
   const watched = await runIn(folder, [
     ...['jobs', 'start', 'double', '--input', '{"number":21}', '--watch', '--data-dir', 'data'],
   ]);
@@ -65,7 +72,8 @@ test('S-52: serve prints one line when it is ready, is found by the data folder 
   assert.equal(second.code, 4);
   assert.match(second.stderr, /error STORE_IN_USE: /);
 
-  assert.equal(await worker.stop('SIGINT'), 0, worker.stderr);
+  assert.equal(await twin.stop('SIGINT'), 0, twin.stderr);
+  assert.equal(await again.stop('SIGINT'), 0, again.stderr);
   assert.equal(await serve.stop(), 0, serve.stderr);
   assert.match(serve.stdout, /^listening on \S+\n$/);
 });
@@ -87,7 +95,7 @@ test('with tokens a command needs its own, and a worker that is refused ends wit
   assert.equal(started.code, 0, started.stderr);
   const refused = await runIn(folder, ['worker', 'worker.js', '--id', 'box', '--token', 'nope']);
   assert.equal(refused.code, 4);
-  assert.match(refused.stderr, /error UNAUTHORIZED: /);
+  assert.match(refused.stderr, /error UNAUTHORIZED: .*\n {2}Give this worker's token with --token/);
   assert.equal(await serve.stop(), 0, serve.stderr);
 });
 
@@ -109,4 +117,37 @@ test('dev runs server and workers in one process and starts anew when a module c
   const second = await runIn(folder, ['jobs', 'start', 'echo', '--watch', '--url', url]);
   assert.equal(second.code, 0, second.stderr);
   assert.equal(await dev.stop('SIGINT'), 0, dev.stderr);
+});
+
+test('a reader that has seen enough is no failure', async () => {
+  const config = start(folderWith({}), 'config');
+  config.child.stdout?.destroy();
+  assert.equal(await config.ended(), 0, config.stderr);
+  assert.equal(config.stderr, '');
+});
+
+test('a start with --watch and without a server is the server meanwhile, and says for whom', async () => {
+  const folder = folderWith({ 'blueprints/double.ts': doubleModule, 'worker.js': doubleWorker });
+  const watch = start(folder, 'jobs', 'start', 'double', '--input', '{"number":2}', '--watch');
+  const url = await watch.says(/is the server of \S+ while it watches: .* --url (\S+)`/, 'stderr');
+  const worker = start(folder, 'worker', 'worker.js', '--url', url, '--heartbeat', '200ms');
+  assert.equal(await watch.ended(), 0, watch.stderr);
+  await worker.says(/heartbeat failed, trying again/, 'stderr');
+  assert.equal(await worker.stop(), 0, worker.stderr);
+});
+
+test('a server without blueprints says so, and dev says when the usual port is taken', async () => {
+  const folder = folderWith({});
+  const serve = start(folder, 'serve', '--port', '0');
+  await serve.says(/holds no blueprint, .* there is no folder/, 'stderr');
+  assert.equal(await serve.stop(), 0, serve.stderr);
+  const usual = createServer();
+  // Another program that has it does just as well.
+  await new Promise((taken) =>
+    usual.once('error', taken).listen(8080, '127.0.0.1', () => taken(0)),
+  );
+  const dev = start(folder, 'dev');
+  await dev.says(/^port 8080 is taken by another process: using a free one\nlistening on/m);
+  assert.equal(await dev.stop(), 0, dev.stderr);
+  usual.close();
 });

@@ -26,7 +26,7 @@ export async function workerOf(
     void worker.stopped.then(release);
     return worker;
   } catch (error) {
-    release();
+    await release();
     throw error;
   }
 }

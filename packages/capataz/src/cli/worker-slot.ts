@@ -11,8 +11,11 @@ export interface Slot {
   readonly id: string;
   /** 1 for the id as it was asked for, then 2, 3, … */
   readonly number: number;
-  release(): void;
+  /** Free for others when it resolves. */
+  release(): Promise<void>;
 }
+
+type Release = Slot['release'];
 
 /** `file`: an address that outlives its process, which must be asked whether somebody is there. */
 export type AddressKind = 'abstract' | 'pipe' | 'file';
@@ -48,7 +51,7 @@ export async function claimSlot(
   );
 }
 
-function addressOf(id: string, kind: AddressKind): string {
+export function addressOf(id: string, kind: AddressKind): string {
   // Some systems allow a socket little more than 100 characters.
   const name = `capataz-worker-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   switch (kind) {
@@ -62,7 +65,7 @@ function addressOf(id: string, kind: AddressKind): string {
 }
 
 /** @returns what gives the address back, or null when another process has it. */
-async function claim(address: string, kind: AddressKind): Promise<(() => void) | null> {
+async function claim(address: string, kind: AddressKind): Promise<Release | null> {
   const claimed = await listen(address);
   if (claimed !== 'taken') return claimed;
   if (kind !== 'file' || (await answers(address))) return null;
@@ -74,15 +77,15 @@ async function claim(address: string, kind: AddressKind): Promise<(() => void) |
 }
 
 /** A system without such sockets gives no protection, but must not keep the worker from working. */
-function listen(address: string): Promise<'taken' | (() => void)> {
+function listen(address: string): Promise<'taken' | Release> {
   return new Promise((resolve) => {
     const server: Server = createServer((socket) => socket.destroy());
     server.once('error', (error) => {
-      resolve(codeOf(error) === 'EADDRINUSE' ? 'taken' : () => {});
+      resolve(codeOf(error) === 'EADDRINUSE' ? 'taken' : async () => {});
     });
     server.listen({ path: address, exclusive: true }, () => {
       server.unref();
-      resolve(() => void server.close());
+      resolve(() => new Promise((closed) => server.close(() => closed())));
     });
   });
 }

@@ -30,12 +30,14 @@ test('A-6: every module of a folder is loaded, one blueprint or a list of them',
   const path = folderWith('good', {
     'one.ts': `${importLine}export default ${source('one')};`,
     'more.mjs': `${importLine}export default [${source('two')}, ${source('three')}];`,
+    'four.mts': `${importLine}export default ${source('four')};`,
+    'five.cts': `const { blueprint } = require('capataz');\nmodule.exports = ${source('five')};`,
     'one.test.ts': 'throw new Error("a test is no blueprint module");',
     'notes.md': 'not a module',
   });
   mkdirSync(join(path, 'helpers'));
   const names = (await loadBlueprints(path)).map(({ name }) => name);
-  assert.deepEqual(names.sort(), ['one', 'three', 'two']);
+  assert.deepEqual(names.sort(), ['five', 'four', 'one', 'three', 'two']);
 });
 
 test('A-6: one bad module stops the start, and every bad one is named', async () => {
@@ -49,11 +51,12 @@ test('A-6: one bad module stops the start, and every bad one is named', async ()
   await assert.rejects(loadBlueprints(path), (error: CapatazError) => {
     assert.equal(error.code, 'BLUEPRINT_INVALID');
     const lines = error.message.split('\n');
-    assert.equal(lines.length, 4);
+    assert.equal(lines.length, 5);
     assert.match(lines[0] ?? '', /broken\.js: boom/);
-    assert.match(lines[1] ?? '', /empty\.ts: has no default export/);
-    assert.match(lines[2] ?? '', /invalid\.ts: .*dead end/);
-    assert.match(lines[3] ?? '', /wrong\.ts: its default export is neither/);
+    assert.match(lines[1] ?? '', /^ {2}at .*broken\.js:1: throw new Error\("boom"\);/);
+    assert.match(lines[2] ?? '', /empty\.ts: has no default export/);
+    assert.match(lines[3] ?? '', /invalid\.ts: .*dead end/);
+    assert.match(lines[4] ?? '', /wrong\.ts: its default export is neither/);
     return true;
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { CapatazError } from '../protocol/errors.ts';
-import { type ConfigSources, type EffectiveConfig, loadConfig } from './load.ts';
+import { type ConfigSources, type EffectiveConfig, loadConfig, requireSettings } from './load.ts';
 import { environmentName, fileKey, flagName, settingNames, settingOf } from './settings.ts';
 import { showConfig } from './show.ts';
 
@@ -145,6 +145,42 @@ test('S-65: secrets are masked, and read from the file that …_FILE names', () 
 test('names that are near no setting are left to others, and told', () => {
   const { unused } = load({ environment: { CAPATAZ_CODING_MODEL: 'x', CAPATAZ_TEST_RUN: 'y' } });
   assert.deepEqual(unused, ['CAPATAZ_CODING_MODEL']);
+});
+
+test("what others set under the seeds' names stops nothing: it is passed over and told", () => {
+  const environment = { LOG_LEVEL: 'trace', TZ: ':/etc/localtime', API_PORT: 'http' };
+  const { values, sources, warnings } = load({ environment });
+  assert.deepEqual([values.logLevel, values.timeZone, values.port], ['info', 'UTC', 8080]);
+  assert.equal(sources.logLevel, 'default');
+  assert.equal(warnings.length, 3);
+  assert.match(warnings.join('\n'), /environment LOG_LEVEL \(alias\): must be .*; it is not used/);
+});
+
+test('a bad alias that says who comes in or where work goes still stops the start', () => {
+  for (const [name, value] of [
+    ['WORKERS_CONFIG_PATH', 'none.toml'],
+    ['BLUEPRINTS_DIR', 'none'],
+    ['ORCHESTRATOR_URL', 'localhost'],
+  ] as const) {
+    assert.match(problemsOf({ environment: { [name]: value } })[0] ?? '', new RegExp(name));
+  }
+});
+
+test('CAPATAZ_PORT as Kubernetes sets it is no port of ours', () => {
+  const environment = { CAPATAZ_PORT: 'tcp://10.0.0.7:80', API_PORT: '9000' };
+  const { values, warnings } = load({ environment });
+  assert.equal(values.port, 9000);
+  assert.match(warnings[0] ?? '', /^environment CAPATAZ_PORT: .*tcp:/);
+  assert.match(problemsOf({ environment: { CAPATAZ_PORT: 'tcp' } })[0] ?? '', /CAPATAZ_PORT/);
+});
+
+test('the environment is checked for the settings in use, and for others when they are required', () => {
+  const environment = { CAPATAZ_CLIENTS: 'none.toml', LOG_LEVEL: 'trace', CAPATAZ_DRAIN: '10' };
+  const config = load({ environment, uses: ['url', 'drain'], flags: { drain: '3s' } });
+  assert.deepEqual([config.values.clients, config.values.drain], [null, 3_000]);
+  assert.deepEqual(config.warnings, []);
+  requireSettings(config, ['port']);
+  assert.throws(() => requireSettings(config, ['clients']), /CAPATAZ_CLIENTS: .*does not exist/);
 });
 
 test('each setting has one spelling a place, a meaning, and a default that it accepts itself', () => {

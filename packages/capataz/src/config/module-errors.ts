@@ -21,7 +21,7 @@ export function moduleProblem(path: string, error: unknown): string {
   if (error instanceof CapatazError) return `${path}: ${error.message}`;
   const stack = error.stack ?? '';
   const commonJs = commonJsFile(error.message, stack);
-  if (commonJs !== null) return `${path}: ${commonJsProblem(commonJs)}`;
+  if (commonJs !== null) return `${path}: ${commonJsProblem(commonJs, path)}`;
   const place = placeInHead(stack) ?? placeInFrames(stack) ?? placeByCheck(path, error);
   return `${path}: ${error.message}${place === null ? '' : `\n  at ${placeText(place)}`}`;
 }
@@ -34,13 +34,14 @@ function commonJsFile(message: string, stack: string): string | null {
   return isTelling && file !== undefined && isAbsolute(file) ? file : null;
 }
 
-function commonJsProblem(file: string): string {
+function commonJsProblem(file: string, path: string): string {
   const ending = extname(file);
   const other = ending.endsWith('ts') ? '.mts' : '.mjs';
   const remedies = [`name the file ${other}`];
   const manifest = /^\.c/.test(ending) ? null : nearestManifest(dirname(file));
   if (manifest !== null) remedies.unshift(`set "type": "module" in ${manifest}`);
-  return `${file} is loaded as CommonJS, which has no import and export: ${remedies.join(', or ')}`;
+  const subject = file === path ? '' : `${file} `;
+  return `${subject}is loaded as CommonJS, which has no import and export: ${remedies.join(', or ')}`;
 }
 
 function nearestManifest(folder: string): string | null {

@@ -20,6 +20,11 @@ import { strategyNames } from './strategy.ts';
 
 const defaultExecutionLimitMs = 300_000;
 const maxPriority = 1_000;
+/**
+ * Weight of what a handler may leave in one place (data, result, params). Escaped, it takes up to six
+ * times as many characters of text, and no text is longer than 512 Mi.
+ */
+const maxPayload = 16 * 1024 * 1024;
 const dispatchKeys: readonly (keyof DispatchOptions)[] = [
   'on',
   'priority',
@@ -198,9 +203,16 @@ function fault(step: Step, problem: string): Error {
   );
 }
 
+/**
+ * A copy that every store keeps.
+ * @throws Error when it can't be kept: a failure of the handler.
+ */
 function storable(value: unknown, what: string): JsonValue {
-  const cleaned = cleanJson(value);
+  const room = { left: maxPayload };
+  const cleaned = cleanJson(value, 0, room);
   if (cleaned !== undefined) return cleaned;
+  if (room.left < 0)
+    throw new Error(`${what} holds more than 16 Mi characters (each value counts as 8)`);
   throw new Error(
     `${what} holds what JSON cannot: a function, a bigint, a cycle or more than 64 levels`,
   );

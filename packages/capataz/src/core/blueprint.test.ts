@@ -295,7 +295,11 @@ test('A-3 a misspelt member is refused with the one that was meant', () => {
       version: 1,
       states: { a: { start: true, end: true, retires: { max: 1 } } },
     } as unknown as Parameters<typeof blueprint>[0]);
-  assert.throws(misspelt, /state "a": "retires" is not known here; did you mean "retry"\?|state "a": "retires" is not known here/);
-  const named = () => blueprint({ name: 'q', version: 1, states: { quarantine: { start: true, end: true } } });
+  assert.throws(
+    misspelt,
+    /state "a": "retires" is not known here; did you mean "retry"\?|state "a": "retires" is not known here/,
+  );
+  const named = () =>
+    blueprint({ name: 'q', version: 1, states: { quarantine: { start: true, end: true } } });
   assert.throws(named, /state "quarantine": has the name that retry\.then gives to quarantine/);
 });

@@ -1,7 +1,7 @@
 /** What a handler may do, and what becomes of the job when it does not. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JsonObject } from '../std/json.ts';
+import type { JsonObject, JsonValue } from '../std/json.ts';
 import { type Action, dispatch, fail, finish, sleep, transition } from './action.ts';
 import type { StateDefinition } from './blueprint.ts';
 import {
@@ -16,7 +16,7 @@ import {
   startOn,
   statesOf,
 } from './fixtures.ts';
-import { type HandlerJob, HandlerView, RunningView } from './handler.ts';
+import { type Handle, type HandlerJob, HandlerView, RunningView } from './handler.ts';
 import type { Signal } from './signal.ts';
 
 type States = Readonly<Record<string, StateDefinition<string, never>>>;
@@ -368,6 +368,42 @@ test('B-086 data and results that JSON cannot hold fail the handler, and texts a
   });
   assert.deepEqual(job.data, { text: 'a\ufffdb\ufffd' });
   assert.equal(job.error?.message, 'broken \ufffd by \ufffd');
+});
+
+test('what weighs more than 16 Mi fails the handler that leaves it, wherever it leaves it', () => {
+  const text = 'x'.repeat(1024 * 1024);
+  const heavy = Array.from({ length: 16 }, () => text);
+  const reasonOf = (handle: Handle): string => {
+    const { job, history } = startOn({
+      start: { start: true, end: true, to: ['start'], handle },
+    });
+    assert.deepEqual([job.data, job.result], [{}, null]);
+    return history.at(-1)?.reason ?? '';
+  };
+  const inData: Handle = (view) => {
+    view.data.heavy = heavy;
+    return finish();
+  };
+  const on = { success: 'start' };
+  assert.match(reasonOf(inData), /^job\.data holds more than 16 Mi characters/);
+  assert.match(
+    reasonOf(() => finish(heavy)),
+    /^the result holds more/,
+  );
+  assert.match(
+    reasonOf(() => dispatch('echo', { heavy }, { on })),
+    /^params holds more/,
+  );
+  let shared: JsonValue = 'x';
+  for (let level = 0; level < 60; level += 1) shared = [shared, shared];
+  assert.match(
+    reasonOf(() => finish(shared)),
+    /^the result holds more/,
+  );
+  assert.equal(
+    startOn({ start: { start: true, end: true, handle: () => finish(heavy.slice(1)) } }).job.status,
+    'finished',
+  );
 });
 
 test('B-086 whatever a handler throws ends up in the book as storable text', () => {

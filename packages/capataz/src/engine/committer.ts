@@ -1,6 +1,15 @@
 import type { Task } from '../core/job.ts';
-import type { Clock } from '../std/clock.ts';
-import type { ChangeOutcome, ChangeRequest, Store, Work, WorkOutcome } from '../store/contract.ts';
+import { CapatazError } from '../protocol/errors.ts';
+import type { CancelTimer, Clock } from '../std/clock.ts';
+import type { Log } from '../std/log.ts';
+import type {
+  ChangeOutcome,
+  ChangeRequest,
+  ClaimOutcome,
+  Store,
+  Work,
+  WorkOutcome,
+} from '../store/contract.ts';
 import type { HeldAttempts } from './attempts.ts';
 import type { JobCache } from './job-cache.ts';
 import type { Lobby, Match, Ticket, Wake } from './lobby.ts';
@@ -21,6 +30,15 @@ export interface DoneChange {
 
 const lookAgainMs = 1_000;
 
+interface CommitterParts {
+  readonly store: Store;
+  readonly lobby: Lobby;
+  readonly cache: JobCache;
+  readonly held: HeldAttempts;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 /**
  * The one door to `store.commit`: adds the claims of waiting workers to what is committed, and
  * tells everybody afterwards.
@@ -31,21 +49,30 @@ export class Committer {
   readonly #cache: JobCache;
   readonly #held: HeldAttempts;
   readonly #clock: Clock;
+  readonly #log: Log;
   readonly #listeners: ((committed: Committed) => void)[] = [];
-  #isLookingAgain = false;
+  #cancelLook: CancelTimer | null = null;
+  #isHealthy = true;
+  #isStopped = false;
 
-  constructor(parts: {
-    store: Store;
-    lobby: Lobby;
-    cache: JobCache;
-    held: HeldAttempts;
-    clock: Clock;
-  }) {
+  constructor(parts: CommitterParts) {
     this.#store = parts.store;
     this.#lobby = parts.lobby;
     this.#cache = parts.cache;
     this.#held = parts.held;
     this.#clock = parts.clock;
+    this.#log = parts.log;
+  }
+
+  /** False from a commit that the store refused as unavailable to the next one that it took. */
+  get isHealthy(): boolean {
+    return this.#isHealthy;
+  }
+
+  /** Looks no more after failures. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelLook?.();
   }
 
   onCommitted(listener: (committed: Committed) => void): void {
@@ -94,7 +121,9 @@ export class Committer {
     let outcome: WorkOutcome;
     try {
       outcome = await this.#store.commit({ ...work, claims });
+      this.#succeeded();
     } catch (error) {
+      this.#failed(error);
       for (const match of matches) this.#lobby.abandon(match);
       this.#lookAgainSoon();
       throw error;
@@ -128,14 +157,31 @@ export class Committer {
     for (const ticket of tickets) this.tryClaim(ticket);
   }
 
+  #failed(error: unknown): void {
+    if (!(error instanceof CapatazError) || error.code !== 'STORE_UNAVAILABLE') return;
+    if (this.#isHealthy) this.#log.error('the store refuses writes', { error });
+    this.#isHealthy = false;
+  }
+
+  #succeeded(): void {
+    if (this.#isHealthy) return;
+    this.#isHealthy = true;
+    this.#log.info('the store takes writes again');
+  }
+
   /** After a failed commit: what was queued may have been missed by everybody. */
   #lookAgainSoon(): void {
-    if (this.#isLookingAgain) return;
-    this.#isLookingAgain = true;
-    this.#clock.after(lookAgainMs, () => {
-      this.#isLookingAgain = false;
-      this.handOutBacklog().catch(() => this.#lookAgainSoon());
+    if (this.#cancelLook !== null || this.#isStopped) return;
+    this.#cancelLook = this.#clock.after(lookAgainMs, () => {
+      this.#cancelLook = null;
+      this.#lookAgain().catch(() => this.#lookAgainSoon());
     });
+  }
+
+  /** Tries the store first, so that it is known to be back even where nobody asks for anything. */
+  async #lookAgain(): Promise<void> {
+    if (!this.#isHealthy) await this.#run({}, [], []);
+    await this.handOutBacklog();
   }
 
   /** `freed` are the workers that hold less than before. */
@@ -167,11 +213,12 @@ export class Committer {
   #recordClaims(matches: readonly Match[], outcome: WorkOutcome): Task[] {
     const assigned: Task[] = [];
     for (const [index, match] of matches.entries()) {
-      const claimed = outcome.claims[index] ?? { tasks: [], drained: [] };
+      const claimed: ClaimOutcome = outcome.claims[index] ?? { tasks: [], drained: [] };
       for (const task of claimed.tasks) {
         this.#held.add(task, this.#clock.steady());
         assigned.push(task);
       }
+      if (claimed.cut) match.ticket.missed = true;
       this.#lobby.settle(match, claimed);
     }
     return assigned;

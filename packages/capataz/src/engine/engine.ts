@@ -52,6 +52,7 @@ export class Engine implements EnginePorts {
   readonly #decider: Decider;
   readonly #timekeeper: Timekeeper;
   readonly #caretaker: Caretaker;
+  readonly #committer: Committer;
   #ready = false;
 
   constructor(options: EngineOptions) {
@@ -104,6 +105,7 @@ export class Engine implements EnginePorts {
       progress: (jobId) => live.progress(jobId),
     });
     this.#store = store;
+    this.#committer = committer;
     this.#lobby = lobby;
     this.#executor = executor;
     this.#decider = decider;
@@ -113,6 +115,10 @@ export class Engine implements EnginePorts {
 
   get ready(): boolean {
     return this.#ready;
+  }
+
+  get healthy(): boolean {
+    return this.#committer.isHealthy;
   }
 
   /** Jobs found in limbo since the start: expected to stay zero. */
@@ -145,6 +151,7 @@ export class Engine implements EnginePorts {
     this.#ready = false;
     this.workers.stop();
     this.#caretaker.stop();
+    this.#committer.stop();
     await this.#executor.stop(drainMs);
     await this.#timekeeper.stop();
   }

@@ -189,13 +189,18 @@ export class Executor {
     const cancelTimeout = clock.after(state.timeoutMs, () =>
       abort.abort(new Error(`the handler ran longer than its timeout of ${state.timeoutMs} ms`)),
     );
-    const ended = this.#runToEnd(job, token, state, abort.signal).finally(() => {
-      cancelTimeout();
-      if (this.#running.get(job.id)?.token === token) this.#running.delete(job.id);
-      this.#runQueued();
-      // There was no room until now, and runnable jobs may be waiting for it.
-      if (this.#room() === 1) void this.sweep().catch(() => undefined);
-    });
+    const ended = this.#runToEnd(job, token, state, abort.signal)
+      .catch((error: unknown) => {
+        // A bug of ours. Its lease runs out, and the handler is tried again.
+        this.#parts.log.error('a handler broke off', { job: job.id, error });
+      })
+      .finally(() => {
+        cancelTimeout();
+        if (this.#running.get(job.id)?.token === token) this.#running.delete(job.id);
+        this.#runQueued();
+        // There was no room until now, and runnable jobs may be waiting for it.
+        if (this.#room() === 1) void this.sweep().catch(() => undefined);
+      });
     this.#running.set(job.id, { job, token, abort, timeoutAt, ended, hasReturned: false });
   }
 

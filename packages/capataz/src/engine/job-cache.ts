@@ -1,5 +1,9 @@
 import type { Job } from '../core/job.ts';
 import { isFinal } from '../core/status.ts';
+import { jsonWeight } from '../std/json.ts';
+
+/** Jobs whose payloads weigh more are read anew each time: 20,000 of them would be gigabytes. */
+const maxWeight = 4 * 1024;
 
 /**
  * The last known record of jobs that this instance worked on, so that a result needs no read. It is
@@ -18,11 +22,12 @@ export class JobCache {
   }
 
   put(job: Job): void {
-    if (isFinal(job.status)) {
+    const known = this.#jobs.get(job.id);
+    if (isFinal(job.status) || isHeavy(job)) {
+      // What is known of a heavy one may be the newer: it is dropped all the same, and read again.
       this.#jobs.delete(job.id);
       return;
     }
-    const known = this.#jobs.get(job.id);
     if (known !== undefined && known.version > job.version) return;
     if (known === undefined && this.#jobs.size >= this.#capacity) this.#dropOldest();
     this.#jobs.set(job.id, job);
@@ -38,4 +43,8 @@ export class JobCache {
       return;
     }
   }
+}
+
+function isHeavy({ input, data, options, error }: Job): boolean {
+  return jsonWeight([input, data, options, error], maxWeight) > maxWeight;
 }

@@ -128,7 +128,10 @@ export class Lobby {
     for (const { taskClass, strategy } of wakes) {
       const candidates: Candidacy[] = [];
       for (const ticket of waiting) {
-        if (!this.#fitsWorker(taskClass, ticket.worker) || !this.#hasRoom(ticket, offered, toWorkers))
+        if (
+          !this.#fitsWorker(taskClass, ticket.worker) ||
+          !this.#hasRoom(ticket, offered, toWorkers)
+        )
           continue;
         const { worker, waitingSince } = ticket;
         const load = offered.get(ticket)?.count ?? 0;

@@ -142,6 +142,8 @@ export interface EnginePorts {
   readonly workers: WorkersPort;
   readonly events: EventsPort;
   readonly blueprints: BlueprintsPort;
-  /** True between start and stop while the store answers. */
+  /** True between start and stop. */
   readonly ready: boolean;
+  /** False while the store refuses writes: from a commit that it refused to the next it takes. */
+  readonly healthy: boolean;
 }

@@ -46,7 +46,11 @@ export const errorCatalogue = {
     true,
     'The job was changed by many others at the same moment; try again.',
   ),
-  PAYLOAD_TOO_LARGE: entry(413, false, 'The body is larger than the configured limit.'),
+  PAYLOAD_TOO_LARGE: entry(
+    413,
+    false,
+    'The body is larger than the configured limit, or has more than 250,000 commas and brackets.',
+  ),
   UNSUPPORTED_MEDIA_TYPE: entry(415, false, 'Bodies are application/json.'),
   LIMIT: entry(
     429,
@@ -59,7 +63,11 @@ export const errorCatalogue = {
     'A bug in Capataz or in a blueprint function it called; the log has the stack.',
   ),
   NOT_READY: entry(503, true, 'The server is starting or stopping.'),
-  STORE_UNAVAILABLE: entry(503, true, 'The store does not answer; nothing was changed.'),
+  STORE_UNAVAILABLE: entry(
+    503,
+    true,
+    'The store does not answer. Nothing was changed, unless the message says that this is unknown.',
+  ),
   CONFIG_INVALID: entry(
     null,
     false,

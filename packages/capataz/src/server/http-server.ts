@@ -16,7 +16,14 @@ import { closeGracefully } from './close.ts';
 import type { ServerContext } from './context.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import { LiveFeed } from './live-feed.ts';
-import { internalError, refusalOf, retryAfterSeconds, workerErrorBody } from './problems.ts';
+import {
+  internalError,
+  isHangUp,
+  jsonRefusal,
+  refusalOf,
+  retryAfterSeconds,
+  workerErrorBody,
+} from './problems.ts';
 import { type Area, type Route, send } from './route.ts';
 import { RouteIndex } from './route-index.ts';
 import { allRoutes } from './routes/all.ts';
@@ -54,7 +61,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     ...options,
     limits,
     closing: closing.signal,
-    feed: new LiveFeed(options.engine.events),
+    feed: new LiveFeed(options.engine.events, options.clock),
     forms: new WorkerForms(options.engine.workers),
     connections: new WorkerConnections((worker) => {
       options.log.info("a worker's last connection closed", { worker });
@@ -121,11 +128,7 @@ function addBodyParser(app: FastifyInstance): void {
       if (text === '') return done(null, undefined);
       const parsed = parseJson(text);
       if (parsed.ok) return done(null, parsed.value);
-      done(
-        parsed.problem === 'syntax'
-          ? new CapatazError('INVALID_JSON', 'The body is not JSON.')
-          : new CapatazError('JSON_TOO_DEEP', 'The JSON is nested deeper than 64 levels.'),
-      );
+      done(jsonRefusal(parsed.problem));
     },
   );
 }
@@ -195,12 +198,15 @@ function addErrorAnswers(app: FastifyInstance, { log }: ServerContext, index: Ro
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalOf(error);
     if (refusal === undefined || refusal.code === 'INTERNAL') {
-      log.error('a request failed', {
+      const about = {
         error,
         method: request.method,
         route: request.routeOptions.url,
         ...subjectsOf(request),
-      });
+      };
+      if (isHangUp(error) && !request.raw.complete)
+        log.debug('a caller hung up before its request was whole', about);
+      else log.error('a request failed', about);
       return answerError(reply, internalError());
     }
     return answerError(reply, refusal);

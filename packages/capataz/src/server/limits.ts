@@ -8,6 +8,8 @@ export interface Limits {
   readonly batch: number;
   /** Event streams open at once. Default 1,000. Above it: 429. */
   readonly streams: number;
+  /** The same of one client. Default 200. */
+  readonly streamsPerClient: number;
   /** How long an idle connection stays open, in ms. Default 75,000: longer than clients keep theirs. */
   readonly keepAliveMs: number;
   /** Longest time for a whole request to arrive, in ms. Default 60,000. */
@@ -19,6 +21,7 @@ export const defaultLimits: Limits = {
   pollMs: 60_000,
   batch: 1_000,
   streams: 1_000,
+  streamsPerClient: 200,
   keepAliveMs: 75_000,
   requestMs: 60_000,
 };

@@ -1,4 +1,6 @@
 import type { EventsPort } from '../engine/ports.ts';
+import type { Clock } from '../std/clock.ts';
+import type { EventPage } from '../store/contract.ts';
 
 /** Remembers that something happened until somebody asks, so that no ring between two waits is lost. */
 export class Wake {
@@ -22,23 +24,74 @@ export class Wake {
   }
 }
 
-/** One subscription to the engine, shared by all open streams. */
+/** Entries read at once. */
+const pageSize = 200;
+/** Positions whose page is kept: the end, where most streams are, and some that are catching up. */
+const maxPages = 8;
+/** What another instance commits is told to nobody here: a page is read anew after this time. */
+const pageLifeMs = 1_000;
+
+/** One subscription to the engine and one reading of what is new, shared by all open streams. */
 export class LiveFeed {
   readonly #byJob = new Map<string, Set<Wake>>();
   readonly #ofAll = new Set<Wake>();
+  readonly #byClient = new Map<string, number>();
+  readonly #pages = new Map<
+    number,
+    { readonly page: Promise<EventPage>; readonly readAt: number }
+  >();
+  readonly #events: EventsPort;
+  readonly #clock: Clock;
   readonly #unsubscribe: () => void;
 
-  constructor(events: EventsPort) {
+  constructor(events: EventsPort, clock: Clock) {
+    this.#events = events;
+    this.#clock = clock;
     this.#unsubscribe = events.subscribe((jobId) => {
+      this.#pages.clear();
       for (const wake of this.#byJob.get(jobId) ?? []) wake.ring();
       for (const wake of this.#ofAll) wake.ring();
     });
   }
 
+  /** What lies behind a position, read once for all who ask before something new is told. */
+  page(position: number): Promise<EventPage> {
+    const now = this.#clock.steady();
+    for (const [at, { readAt }] of this.#pages) {
+      if (now - readAt >= pageLifeMs) this.#pages.delete(at);
+    }
+    const known = this.#pages.get(position);
+    if (known !== undefined) return known.page;
+    const [oldest] = this.#pages.keys();
+    if (this.#pages.size >= maxPages && oldest !== undefined) this.#pages.delete(oldest);
+    const page = this.#events.read(position, pageSize);
+    this.#pages.set(position, { page, readAt: now });
+    // A failure is everybody's who asked by now, and nobody's who asks later.
+    page.catch(() => {
+      if (this.#pages.get(position)?.page === page) this.#pages.delete(position);
+    });
+    return page;
+  }
+
+  /** Counts a stream of this client. @returns what ends it. */
+  enter(client: string): () => void {
+    this.#byClient.set(client, this.openOf(client) + 1);
+    return () => {
+      const left = this.openOf(client) - 1;
+      if (left > 0) this.#byClient.set(client, left);
+      else this.#byClient.delete(client);
+    };
+  }
+
+  /** Streams of this client that are open. */
+  openOf(client: string): number {
+    return this.#byClient.get(client) ?? 0;
+  }
+
   /** Streams that are open. */
   get size(): number {
-    let size = this.#ofAll.size;
-    for (const wakes of this.#byJob.values()) size += wakes.size;
+    let size = 0;
+    for (const open of this.#byClient.values()) size += open;
     return size;
   }
 

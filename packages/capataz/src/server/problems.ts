@@ -22,6 +22,26 @@ export function refusalOf(error: unknown): CapatazError | undefined {
   return code === undefined ? undefined : frameworkErrors[code]?.();
 }
 
+/** As it looks when the caller closes its connection while it still is sending. */
+export function isHangUp(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ECONNRESET';
+}
+
+/** What is said of a body that can't be parsed. */
+export function jsonRefusal(problem: 'syntax' | 'depth' | 'size'): CapatazError {
+  switch (problem) {
+    case 'syntax':
+      return new CapatazError('INVALID_JSON', 'The body is not JSON.');
+    case 'depth':
+      return new CapatazError('JSON_TOO_DEEP', 'The JSON is nested deeper than 64 levels.');
+    case 'size':
+      return new CapatazError(
+        'PAYLOAD_TOO_LARGE',
+        'The body holds more than 250,000 commas and brackets.',
+      );
+  }
+}
+
 /** What a bug looks like from outside; the log has the stack. */
 export function internalError(): CapatazError {
   return new CapatazError('INTERNAL', 'Something went wrong in the server; its log has more.');

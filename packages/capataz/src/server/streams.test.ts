@@ -172,3 +172,23 @@ test('streams beyond the limit are refused with 429', async () => {
   assert.equal(second.status, 429);
   assert.equal(second.headers.get('retry-after'), '5');
 });
+
+test('a client that has its share of streams open is refused with 429, and others are not', async () => {
+  const clients = ['acme', 'other'].map((name) => ({ name, token: name }));
+  await using served = await serveEngine({
+    blueprints,
+    access: { clients, workers: null, commonWorkerToken: null },
+    limits: { streamsPerClient: 2 },
+  });
+  const acme = { 'X-Client-Token': 'acme' };
+  const id = await startJob(served, 'acme');
+  const whole = await open(served, `/api/v1/jobs/${id}/events`, acme);
+  for (let number = 0; number < 2; number += 1) {
+    const stream = await open(served, '/api/v1/events', acme);
+    assert.equal(stream.status, number === 0 ? 200 : 429);
+  }
+  assert.equal((await open(served, '/api/v1/events', { 'X-Client-Token': 'other' })).status, 200);
+  await ask(served.url, `POST /api/v1/jobs/${id}/cancel`, { headers: acme });
+  await whole.rest();
+  assert.equal((await open(served, '/api/v1/events', acme)).status, 200);
+});

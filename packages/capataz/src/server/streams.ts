@@ -1,4 +1,4 @@
-import type { HistoryType } from '../core/history.ts';
+import type { HistoryType, StoredEntry } from '../core/history.ts';
 import { isFinal } from '../core/status.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import type { JobEvent } from '../store/contract.ts';
@@ -6,9 +6,10 @@ import type { ServerContext } from './context.ts';
 import { EventStream, type StreamedEvent } from './event-stream.ts';
 import { Wake } from './live-feed.ts';
 import { type Answer, type Call, noContent } from './route.ts';
+import { clientOf } from './routes/client-of.ts';
 import { historyView, jobEventView, progressView } from './views.ts';
 
-/** Entries read at once. */
+/** Entries of a job's book read at once. */
 const pageSize = 200;
 
 /** The last of a job's book, apart from refusals that come later. */
@@ -41,15 +42,16 @@ export async function streamJob(
     isFinal((await jobs.get(jobId, null)).status) && !(await hasMore());
   const step: Step = async (stream) => {
     const page = await jobs.history(jobId, position, pageSize);
-    await stream.send(page.map((entry) => ({ id: entry.seq, data: historyView(entry) })));
+    const text = (entry: StoredEntry): string => JSON.stringify(historyView(entry));
+    await stream.send(page.map((entry) => ({ id: entry.seq, data: text(entry) })));
     position = page.at(-1)?.seq ?? position;
     if (page.length === pageSize) return 'more';
     if (page.some(({ type }) => finalTypes.has(type))) return 'end';
     const progress = jobs.progress(jobId);
-    const text = JSON.stringify(progress);
-    if (progress !== null && text !== lastProgress) {
-      lastProgress = text;
-      await stream.send([{ name: 'progress', data: progressView(progress) }]);
+    const data = progress === null ? lastProgress : JSON.stringify(progressView(progress));
+    if (data !== lastProgress) {
+      lastProgress = data;
+      await stream.send([{ name: 'progress', data }]);
     }
     if (page.length > 0 || !(await isOver())) return 'wait';
     return 'end';
@@ -67,7 +69,7 @@ export function streamAll(
 ): Answer {
   let position = after;
   const step: Step = async (stream) => {
-    const page = await context.engine.events.read(position, pageSize);
+    const page = await context.feed.page(position);
     const own = page.events.filter((event) => event.client === client);
     await stream.send(own.map((event, index) => positioned(event, own[index + 1])));
     const isMoved = page.position > position;
@@ -80,20 +82,30 @@ export function streamAll(
 
 /** Entries of one commit share a position: only the last of them may move the reader past it. */
 function positioned(event: JobEvent, next: JobEvent | undefined): StreamedEvent {
-  const data = jobEventView(event);
+  const data = eventText(event);
   return next?.position === event.position ? { data } : { id: event.position, data };
+}
+
+/** An event is written to many streams, and put into words once. */
+const eventTexts = new WeakMap<JobEvent, string>();
+
+function eventText(event: JobEvent): string {
+  const known = eventTexts.get(event);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(jobEventView(event));
+  eventTexts.set(event, text);
+  return text;
 }
 
 /** Subscribes before the first read, so that nothing falls between stored and live. */
 function run(
   context: ServerContext,
-  { reply }: Call,
+  call: Call,
   step: Step,
   subscribe: (wake: Wake) => () => void,
 ): Answer {
-  if (context.feed.size >= context.limits.streams) {
-    throw new CapatazError('LIMIT', 'Too many event streams are open.', { retry_after_ms: 5_000 });
-  }
+  const { reply } = call;
+  const leave = enter(context, clientOf(call).name);
   reply.hijack();
   const wake = new Wake();
   const ring = (): void => wake.ring();
@@ -102,10 +114,23 @@ function run(
   context.closing.addEventListener('abort', ring);
   void pump(context, stream, step, wake).finally(() => {
     unsubscribe();
+    leave();
     context.closing.removeEventListener('abort', ring);
     stream.end();
   });
   return { status: 'streaming' };
+}
+
+/** @throws LIMIT */
+function enter({ feed, limits }: ServerContext, client: string): () => void {
+  const refuse = (whose: string): never => {
+    throw new CapatazError('LIMIT', `Too many event streams${whose} are open.`, {
+      retry_after_ms: 5_000,
+    });
+  };
+  if (feed.size >= limits.streams) refuse('');
+  if (feed.openOf(client) >= limits.streamsPerClient) refuse(' of this client');
+  return feed.enter(client);
 }
 
 async function pump(

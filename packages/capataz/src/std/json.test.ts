@@ -8,7 +8,9 @@ import {
   frozenJson,
   isJsonObject,
   type JsonValue,
+  jsonWeight,
   maxJsonDepth,
+  maxJsonValues,
   parseJson,
 } from './json.ts';
 
@@ -171,6 +173,35 @@ test('B-086 text nested too deep is refused before it is parsed', () => {
   assert.deepEqual(parseJson('['.repeat(10_000)), { ok: false, problem: 'depth' });
   assert.deepEqual(parseJson('{"a":'.repeat(65)), { ok: false, problem: 'depth' });
   assert.equal(parseJson(JSON.stringify(`${'['.repeat(999)}\\"`)).ok, true, 'brackets in a text');
+});
+
+test('text with too many values is refused before it is parsed', () => {
+  const list = (values: number): string => `[${'0,'.repeat(values - 1)}0]`;
+  assert.equal(parseJson(list(maxJsonValues)).ok, true);
+  assert.deepEqual(parseJson(list(maxJsonValues + 1)), { ok: false, problem: 'size' });
+  const objects = `[${'{},'.repeat(maxJsonValues / 2)}{}]`;
+  assert.deepEqual(parseJson(objects), { ok: false, problem: 'size' });
+  assert.equal(parseJson(JSON.stringify('[,'.repeat(maxJsonValues))).ok, true, 'in a text');
+});
+
+test('a value weighs its characters and its values, and counting stops at the limit', () => {
+  for (const [value, weight] of [
+    [null, 8],
+    [12.5, 8],
+    ['four', 12],
+    [[], 8],
+    [[1, 'x', [true]], 41],
+    [{ ab: 'cd', e: {} }, 29],
+  ] as const) {
+    assert.equal(jsonWeight(value, 100), weight, JSON.stringify(value));
+  }
+  const cycle: unknown[] = [];
+  for (let index = 0; index < 1_000; index += 1) cycle.push(cycle, { cycle });
+  let shared: unknown = 'x';
+  for (let level = 0; level < 64; level += 1) shared = [shared, shared];
+  for (const endless of [cycle, shared, new Array(1e9)]) {
+    assert.ok(jsonWeight(endless, 100_000) > 100_000);
+  }
 });
 
 test('text that is no JSON is refused', () => {

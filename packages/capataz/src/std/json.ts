@@ -51,15 +51,28 @@ export const maxJsonDepth = 64;
 const suspect =
   /\\u(?:00|[dD][89a-fA-F])|__proto__|(?:^|[:,[\s])-?\d(?:[\d.]*[eE]\+?\d{3}|[\d.]{199})/;
 
+const valueWeight = 8;
+
+/** How much a value may still weigh, as `jsonWeight` counts; below zero once it was too much. */
+export interface JsonRoom {
+  left: number;
+}
+
 /**
  * Makes a value storable by one rule for all stores: U+0000 and lone surrogates become U+FFFD,
  * members named `__proto__` or without a value are dropped, what has `toJSON` is asked for it, and
  * numbers that are none become null. Numbers are IEEE doubles as JSON.parse reads them (RFC 8259
  * section 6): what needs more than 53 bits travels as a string.
- * @returns the cleaned copy, or undefined where it holds what JSON can't (a function, a bigint) or
- * is nested deeper than `maxJsonDepth`, as a cycle is.
+ * @returns the cleaned copy, or undefined where it holds what JSON can't (a function, a bigint), is
+ * nested deeper than `maxJsonDepth`, as a cycle is, or takes more than `room`, which then is below 0.
  */
-export function cleanJson(value: unknown, depth = 0): JsonValue | undefined {
+export function cleanJson(
+  value: unknown,
+  depth = 0,
+  room: JsonRoom = { left: Number.POSITIVE_INFINITY },
+): JsonValue | undefined {
+  room.left -= typeof value === 'string' ? valueWeight + value.length : valueWeight;
+  if (room.left < 0) return undefined;
   switch (typeof value) {
     case 'string':
       return cleanText(value);
@@ -70,20 +83,24 @@ export function cleanJson(value: unknown, depth = 0): JsonValue | undefined {
     case 'object':
       if (value === null) return null;
       if (depth >= maxJsonDepth) return undefined;
-      if (Array.isArray(value)) return cleanArray(value, depth);
+      if (Array.isArray(value)) return cleanArray(value, depth, room);
       if ('toJSON' in value && typeof value.toJSON === 'function') {
-        return cleanJson(value.toJSON(), depth + 1);
+        return cleanJson(value.toJSON(), depth + 1, room);
       }
-      return cleanObject(value as Readonly<Record<string, unknown>>, depth);
+      return cleanObject(value as Readonly<Record<string, unknown>>, depth, room);
     default:
       return undefined;
   }
 }
 
-function cleanArray(values: readonly unknown[], depth: number): JsonValue[] | undefined {
+function cleanArray(
+  values: readonly unknown[],
+  depth: number,
+  room: JsonRoom,
+): JsonValue[] | undefined {
   const cleaned: JsonValue[] = [];
   for (const value of values) {
-    const member = cleanJson(value ?? null, depth + 1);
+    const member = cleanJson(value ?? null, depth + 1, room);
     if (member === undefined) return undefined;
     cleaned.push(member);
   }
@@ -93,12 +110,14 @@ function cleanArray(values: readonly unknown[], depth: number): JsonValue[] | un
 function cleanObject(
   object: Readonly<Record<string, unknown>>,
   depth: number,
+  room: JsonRoom,
 ): JsonObject | undefined {
   const cleaned: JsonObject = {};
   for (const key of Object.keys(object)) {
     const value = object[key];
     if (key === '__proto__' || value === undefined) continue;
-    const member = cleanJson(value, depth + 1);
+    room.left -= key.length;
+    const member = cleanJson(value, depth + 1, room);
     if (member === undefined) return undefined;
     cleaned[cleanText(key)] = member;
   }
@@ -113,14 +132,21 @@ export function cleanText(text: string): string {
 
 export type ParsedJson =
   | { readonly ok: true; readonly value: JsonValue }
-  | { readonly ok: false; readonly problem: 'syntax' | 'depth' };
+  | { readonly ok: false; readonly problem: 'syntax' | 'depth' | 'size' };
+
+/**
+ * Most commas and opening brackets of a text that is let in, which is about the number of its
+ * values. Parsed, an empty object takes some twenty times its text: 4 MiB of them would be 100 MB.
+ */
+export const maxJsonValues = 250_000;
 
 /**
  * Parses text from outside into a storable value. The common text holds nothing that needs
- * cleaning and is walked only for its depth.
+ * cleaning and is walked only for its shape.
  */
 export function parseJson(text: string): ParsedJson {
-  if (nestsTooDeep(text)) return { ok: false, problem: 'depth' };
+  const problem = shapeProblem(text);
+  if (problem !== null) return { ok: false, problem };
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;
@@ -132,9 +158,13 @@ export function parseJson(text: string): ParsedJson {
   return cleaned === undefined ? { ok: false, problem: 'depth' } : { ok: true, value: cleaned };
 }
 
-/** Counts brackets outside strings before parsing, so that no parser meets 10,000 levels. */
-function nestsTooDeep(text: string): boolean {
+/**
+ * Counts brackets and commas outside strings before parsing, so that no parser meets 10,000 levels
+ * or a million values.
+ */
+function shapeProblem(text: string): 'depth' | 'size' | null {
   let depth = 0;
+  let values = 0;
   let inString = false;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
@@ -142,10 +172,33 @@ function nestsTooDeep(text: string): boolean {
       if (unit === 0x5c) index += 1;
       else if (unit === 0x22) inString = false;
     } else if (unit === 0x22) inString = true;
+    else if (unit === 0x2c) values += 1;
     else if (unit === 0x7b || unit === 0x5b) {
       depth += 1;
-      if (depth > maxJsonDepth) return true;
+      values += 1;
+      if (depth > maxJsonDepth) return 'depth';
     } else if (unit === 0x7d || unit === 0x5d) depth -= 1;
   }
-  return false;
+  return values > maxJsonValues ? 'size' : null;
+}
+
+/**
+ * How much a value holds: the characters of its texts and keys, and eight for each value, which
+ * stands for what it takes of memory however short its text is.
+ * @returns the weight, or some number above `limit` where it weighs more: counting stops there, so
+ * that a cycle, or parts that are shared many times, end too. What `toJSON` would give isn't asked.
+ */
+export function jsonWeight(value: unknown, limit: number): number {
+  let weight = valueWeight;
+  const pending: unknown[] = [value];
+  while (pending.length > 0 && weight <= limit) {
+    const next = pending.pop();
+    if (typeof next === 'string') weight += next.length;
+    if (typeof next !== 'object' || next === null) continue;
+    // Counted before they are looked at, so that what is pending can't outgrow the limit either.
+    if (Array.isArray(next)) weight += valueWeight * next.length;
+    else for (const key of Object.keys(next)) weight += valueWeight + key.length;
+    if (weight <= limit) for (const member of Object.values(next)) pending.push(member);
+  }
+  return weight;
 }

@@ -192,6 +192,10 @@ export interface Note {
  * The task becomes ASSIGNED (SCHEDULED if its requirements name a worker) under the next of
  * `attemptIds`; its `dispatch` deadline is dropped, and without a `result` deadline it gets
  * `execution` from now.
+ *
+ * Whoever asked has to take it in, so that a claim stops before `max` once its specs have about 8 Mi
+ * characters, but always hands out one. All claims of a commit together stop at about 64 Mi; a claim
+ * whose turn comes after that is `cut`.
  */
 export interface Claim {
   readonly worker: string;
@@ -210,6 +214,8 @@ export interface ClaimOutcome {
   readonly tasks: readonly Task[];
   /** Class keys of the claim that have nothing queued any more. */
   readonly drained: readonly string[];
+  /** The commit was full before it was this claim's turn: it got nothing, and is to be made again. */
+  readonly cut?: true;
 }
 
 export interface JobQuery {
@@ -290,7 +296,11 @@ export interface Counts {
   readonly lostEntries: number;
 }
 
-/** A slice of ids behind `after`, or one job. */
+/**
+ * A slice of ids behind `after`, or one job. In a slice the payloads are left out, since the check
+ * needs none and a slice of them may be larger than the memory: the job's `input` is null and its
+ * `data` {}, its tasks' `params` are {} and their `metadata` null.
+ */
 export type CausesQuery =
   | { readonly after: string; readonly limit: number }
   | { readonly id: string };

@@ -111,6 +111,34 @@ export function startedEntry(
   return { type: 'task_started', task, attempt, worker, taskFrom, taskTo: 'RUNNING' };
 }
 
+/** Characters of specs that one claim hands out, about: the last task may go beyond. */
+export const maxClaimed = 8 * 1024 * 1024;
+
+/** The same of all claims of one commit, whose answer has to fit into one text. */
+export const maxClaimedTogether = 64 * 1024 * 1024;
+
+/** What the claims of one commit may still hand out. */
+export class HandOutRoom {
+  #ofCommit = maxClaimedTogether;
+  #ofClaim = 0;
+
+  /** The next claim's turn. @returns whether there is room for it. */
+  nextClaim(): boolean {
+    this.#ofClaim = maxClaimed;
+    return this.#ofCommit > 0;
+  }
+
+  get isFull(): boolean {
+    return this.#ofClaim <= 0 || this.#ofCommit <= 0;
+  }
+
+  /** A task whose spec has so many characters was handed out. */
+  take(characters: number): void {
+    this.#ofClaim -= characters;
+    this.#ofCommit -= characters;
+  }
+}
+
 export interface SealedEntry {
   readonly text: string;
   readonly lost: boolean;

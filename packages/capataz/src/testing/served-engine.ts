@@ -130,6 +130,9 @@ function recorded(engine: Engine, calls: CallRecorder): EnginePorts {
     get ready() {
       return engine.ready;
     },
+    get healthy() {
+      return engine.healthy;
+    },
     workers: {
       register: (worker) => workers.register(worker),
       list: () => workers.list(),

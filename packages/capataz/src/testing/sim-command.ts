@@ -61,7 +61,7 @@ async function run(): Promise<number> {
 }
 
 function line({ seed, jobs, ends, simulatedMs }: SimResult): string {
-  return `seed ${seed}: ${jobs} jobs, ${JSON.stringify(ends)}, ${Math.round(simulatedMs / 1_000)} s simulated`;
+  return `seed ${seed}: ${jobs.length} jobs, ${JSON.stringify(ends)}, ${Math.round(simulatedMs / 1_000)} s simulated`;
 }
 
 async function tell(result: SimResult, cuts: Cuts): Promise<void> {

@@ -229,13 +229,30 @@ export function causeTests(test: StoreTest): void {
       [[], [{ taskId: 'b-task', name: 'dispatch', at }], [{ taskId: null, name: 'wake', at }], []],
     );
     assert.deepEqual(all[1]?.queued, ['b-task']);
-    assert.deepEqual(all[1]?.tasks, await store.tasks(['b']));
+    const [task] = all[1]?.tasks ?? [];
+    assert.partialDeepStrictEqual(await store.tasks(['b']), [{ id: task?.id, status: 'PENDING' }]);
     assert.deepEqual(await store.causes({ after: 'a', limit: 2 }), all.slice(1, 3));
-    assert.deepEqual(await store.causes({ id: 'c' }), all.slice(2, 3));
+    const [alone] = await store.causes({ id: 'c' });
+    assert.ok(alone !== undefined);
+    const { job } = alone;
+    assert.deepEqual({ ...alone, job: { ...job, input: null, data: {} } }, all[2]);
     assert.deepEqual(
       [await store.causes({ id: 'd' }), await store.causes({ id: 'none' })],
       [[], []],
     );
+  });
+
+  test('a slice of causes leaves out payloads, and one job has them', async ({ store }) => {
+    const payloads = { params: { file: 'a.txt' }, metadata: { by: 'me' } };
+    const job = await store1(store, dispatching('a', payloads, [], { data: { lines: 3 } }));
+    const [slice] = await store.causes({ after: '', limit: 9 });
+    assert.deepEqual(slice?.job, { ...job, input: null, data: {} });
+    const [task] = await store.tasks(['a']);
+    assert.ok(task !== undefined);
+    const bare = { ...task, spec: { ...task.spec, params: {}, metadata: null } };
+    assert.deepEqual(slice?.tasks, [bare]);
+    const [one] = await store.causes({ id: 'a' });
+    assert.deepEqual(one, { ...slice, job, tasks: [task] });
   });
 
   test('the tasks of several jobs are read together, by arrival', async ({ store }) => {

@@ -5,6 +5,7 @@ import {
   claim,
   claim1,
   claimedIds,
+  claimOf,
   classKey,
   commit,
   dispatching,
@@ -136,6 +137,37 @@ export function orderTests(test: StoreTest): void {
     await commit(store, dispatching('d'));
     await store1(store, requeueing(await read(store, 'a'), waiting));
     assert.deepEqual(await claimedIds(store, { max: 9 }), ['a', 'b', 'c', 'd']);
+  });
+}
+
+/** Together with the names in it, a spec of a little more than 3 Mi characters. */
+const large = { params: { text: 'x'.repeat(3 * 1024 * 1024) } };
+
+export function claimSizeTests(test: StoreTest): void {
+  test('a claim stops at about 8 Mi characters of specs, and hands out one in any case', async ({
+    store,
+  }) => {
+    const huge = { params: { text: 'x'.repeat(9 * 1024 * 1024) }, priority: 1 };
+    await commit(store, dispatching('huge', huge));
+    await commit(store, ...['a', 'b', 'c', 'd'].map((id) => dispatching(id, large)));
+    assert.deepEqual(await claimedIds(store, { max: 9 }), ['huge']);
+    const { tasks, drained } = await claim(store, { max: 9 });
+    assert.deepEqual([tasks.map(({ jobId }) => jobId), drained], [['a', 'b', 'c'], []]);
+    assert.deepEqual(await claimedIds(store, { max: 9 }), ['d']);
+  });
+
+  test('the claims of one commit stop at about 64 Mi together, and those behind are cut', async ({
+    store,
+  }) => {
+    const jobs = Array.from({ length: 24 }, (_, index) => `j${index + 10}`);
+    for (const id of jobs) await store1(store, dispatching(id, large));
+    const claims = Array.from({ length: 10 }, () => claimOf({ max: 3 }));
+    const outcome = await store.commit({ claims });
+    assert.deepEqual(
+      outcome.claims.map(({ tasks, cut }) => cut ?? tasks.length),
+      [3, 3, 3, 3, 3, 3, 3, 1, true, true],
+    );
+    assert.deepEqual(await claimedIds(store, { max: 9 }), jobs.slice(22));
   });
 }
 

@@ -9,12 +9,18 @@ import {
 } from './store-suite-books.ts';
 import { changeTests, creationTests, limitTests, taskStepTests } from './store-suite-changes.ts';
 import { type OpenStore, storeTest } from './store-suite-kit.ts';
-import { claimTests, laneTests, orderTests, queueTests } from './store-suite-queue.ts';
+import {
+  claimSizeTests,
+  claimTests,
+  laneTests,
+  orderTests,
+  queueTests,
+} from './store-suite-queue.ts';
 import { deadlineTests, leaseTests, taskDeadlineTests, workerTests } from './store-suite-time.ts';
 
 const parts = {
   changes: [creationTests, changeTests, taskStepTests, limitTests],
-  queue: [queueTests, orderTests, claimTests, laneTests],
+  queue: [queueTests, orderTests, claimTests, claimSizeTests, laneTests],
   time: [deadlineTests, taskDeadlineTests, leaseTests, workerTests],
   reads: [historyTests, eventTests, readTests, causeTests, payloadTests, restartTests],
 };

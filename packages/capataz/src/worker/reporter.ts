@@ -10,11 +10,12 @@ import type { Lane } from './lane.ts';
 import { type Transport, TransportError } from './transport.ts';
 
 export interface ReporterOptions {
-  readonly lane: Lane;
+  /** Posts that may be under way at once. */
+  readonly lanes: readonly Lane[];
   readonly transport: Transport;
   readonly log: Log;
-  /** Room for further tasks, if this many reports were answered. */
-  readonly want: (answered: number) => number;
+  /** Room for further tasks, the ones counted that `expected` says. */
+  readonly want: () => number;
   readonly onTasks: (tasks: readonly TaskBody[]) => void;
   /** The server does not know this worker. */
   readonly onUnknown: () => void;
@@ -26,10 +27,15 @@ export interface ReporterOptions {
 const answerLimitMs = 30_000;
 /** Results of one post: some hundred kilobytes for small ones. */
 const largestBatch = 1_000;
+/**
+ * A further post goes out beside the one under way when it carries this many: then server, store and
+ * worker work at the same time instead of waiting for each other. With fewer it would only cost.
+ */
+const worthASecondPost = 32;
 
 /**
- * Keeps each report until the server has answered it, in the order in which they came. One post is
- * under way at a time; what comes meanwhile goes together in the next one.
+ * Keeps each report until the server has answered it. What comes while a post is under way goes
+ * together in the next one, or beside it where it is many.
  *
  * A post that the server finds invalid (400, 413) is repeated in halves until the culprit stands
  * alone; that one is reported as a permanent error with the server's sentence, so that its job ends
@@ -38,44 +44,68 @@ const largestBatch = 1_000;
 export class Reporter {
   readonly #options: ReporterOptions;
   #pending: ResultBody[] = [];
-  #inFlight: readonly ResultBody[] = [];
+  /** The posts under way, with the tasks that each has asked for. */
+  readonly #posts = new Map<readonly ResultBody[], number>();
   #batchLimit = largestBatch;
   /** Attempts whose own report was refused as invalid. */
   readonly #replaced = new Set<string>();
-  /** Tasks that the post under way has asked for. */
-  asked = 0;
-
   constructor(options: ReporterOptions) {
     this.#options = options;
   }
 
   /** Reports without an answer. */
   get size(): number {
-    return this.#pending.length + this.#inFlight.length;
+    let size = this.#pending.length;
+    for (const results of this.#posts.keys()) size += results.length;
+    return size;
+  }
+
+  /** Tasks that the posts under way have asked for. */
+  get asked(): number {
+    let asked = 0;
+    for (const want of this.#posts.values()) asked += want;
+    return asked;
+  }
+
+  /** What will be held of this when every post is answered, or still is, whichever is more. */
+  get expected(): number {
+    let expected = this.#pending.length;
+    for (const [results, want] of this.#posts) expected += Math.max(results.length, want);
+    return expected;
   }
 
   attempts(): string[] {
-    return [...this.#inFlight, ...this.#pending].map((report) => report.task_id);
+    return [...this.#posts.keys(), this.#pending].flat().map((report) => report.task_id);
   }
 
   add(report: ResultBody): void {
     this.#pending.push(report);
   }
 
-  /** Sends what is pending, unless a post is under way. */
+  /** Sends what is pending: at once where no post is under way, else where it is worth a further one. */
   pump(): void {
-    if (this.#pending.length === 0 || !this.#options.lane.free) return;
-    this.#inFlight =
-      this.#pending.length <= this.#batchLimit
-        ? this.#pending
-        : this.#pending.slice(0, this.#batchLimit);
-    this.#pending = this.#pending.slice(this.#inFlight.length);
-    this.asked = this.#options.want(this.#inFlight.length);
-    void this.#send({ results: this.#inFlight, want: this.asked });
+    for (const lane of this.#options.lanes) {
+      const least = this.#posts.size === 0 ? 1 : worthASecondPost;
+      if (this.#pending.length < least || this.#isPausing()) return;
+      if (lane.free) this.#post(lane);
+    }
   }
 
-  async #send(body: ResultsBody): Promise<void> {
-    const { lane, transport } = this.#options;
+  /** After a failure nothing goes out by another lane either. */
+  #isPausing(): boolean {
+    return this.#options.lanes.some((lane) => !lane.free && !lane.busy);
+  }
+
+  #post(lane: Lane): void {
+    const results = this.#pending.slice(0, this.#batchLimit);
+    this.#pending = this.#pending.slice(results.length);
+    const want = this.#options.want();
+    this.#posts.set(results, want);
+    void this.#send(lane, { results, want });
+  }
+
+  async #send(lane: Lane, body: ResultsBody): Promise<void> {
+    const { transport } = this.#options;
     const outcome = await lane.call(answerLimitMs, async (signal) => {
       const answer = await transport.report(body, signal);
       if (answer.results.length === body.results.length) return answer;
@@ -83,10 +113,9 @@ export class Reporter {
         `${body.results.length} results were answered with ${answer.results.length}`,
       );
     });
-    this.asked = 0;
-    this.#inFlight = [];
+    this.#posts.delete(body.results);
     if (outcome.ok) this.#answered(body.results, outcome.answer);
-    else this.#failed(body.results, outcome.error);
+    else this.#failed(lane, body.results, outcome.error);
     this.#options.onEnd();
   }
 
@@ -105,8 +134,8 @@ export class Reporter {
     this.#options.log.warn('a result was refused', { attempt, reason, sentence: message });
   }
 
-  #failed(results: readonly ResultBody[], error: TransportError): void {
-    const { lane, log, onUnknown } = this.#options;
+  #failed(lane: Lane, results: readonly ResultBody[], error: TransportError): void {
+    const { log, onUnknown } = this.#options;
     if (error.status === 400 || error.status === 413) return this.#invalid(results, error);
     if (error.status === 409) {
       log.warn('results were refused', { count: results.length, reason: error.message });

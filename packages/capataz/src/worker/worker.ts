@@ -49,6 +49,8 @@ const pollGraceMs = 5_000;
 /** A poll that comes back empty so soon was not held, by a server that stops, say, or a proxy. */
 const hastyPollMs = 1_000;
 const registerLimitMs = 10_000;
+/** One that the server decides, one that the store writes, one on its way. */
+const postsAtOnce = 3;
 /** How long a stopping worker tries to get its last results answered. */
 const flushLimitMs = 10_000;
 const farewellLimitMs = 2_000;
@@ -63,7 +65,8 @@ const nextBeatAfterFailureMs = 1_000;
 class PullWorker implements Worker {
   readonly #settings: WorkerSettings;
   readonly #bootId: string;
-  readonly #lanes: Readonly<Record<'register' | 'poll' | 'report' | 'beat' | 'event', Lane>>;
+  readonly #lanes: Readonly<Record<'register' | 'poll' | 'beat' | 'event', Lane>>;
+  readonly #reportLanes: readonly Lane[];
   readonly #workload: Workload;
   readonly #reporter: Reporter;
   readonly #progress: ProgressSender;
@@ -86,10 +89,10 @@ class PullWorker implements Worker {
     this.#lanes = {
       register: lane(),
       poll: lane(),
-      report: lane(),
       beat: lane(),
       event: lane(),
     };
+    this.#reportLanes = Array.from({ length: postsAtOnce }, lane);
     this.#progress = new ProgressSender({
       lane: this.#lanes.event,
       transport,
@@ -97,10 +100,10 @@ class PullWorker implements Worker {
       workerId: id,
     });
     this.#reporter = new Reporter({
-      lane: this.#lanes.report,
+      lanes: this.#reportLanes,
       transport,
       log,
-      want: (answered) => (this.#lanes.poll.busy ? 0 : this.#room(answered)),
+      want: () => (this.#lanes.poll.busy ? 0 : this.#room()),
       onTasks: (tasks) => this.#take(tasks),
       onUnknown: () => this.#forgotten(),
       onEnd: () => this.#schedulePump(),
@@ -144,11 +147,10 @@ class PullWorker implements Worker {
     return this.stopped;
   }
 
-  /** Room for further tasks, if this many of the waiting reports were answered. */
-  #room(answered: number): number {
+  /** Room for further tasks. */
+  #room(): number {
     if (this.#workload.isClosed) return 0;
-    const unanswered = this.#reporter.size - answered;
-    const room = this.#settings.capacity - this.#workload.size - unanswered;
+    const room = this.#settings.capacity - this.#workload.size - this.#reporter.expected;
     return Math.max(0, Math.min(mostTasksAtOnce, room));
   }
 
@@ -182,7 +184,8 @@ class PullWorker implements Worker {
     const outcome = await lane.call(registerLimitMs, (signal) => transport.register(body, signal));
     if (this.#state === 'stopped') return;
     if (!outcome.ok) return this.#registerFailed(lane, outcome.error);
-    this.#praise();
+    if (this.#wasRegistered) this.#praise();
+    this.#complaint = null;
     log.info('registered', { worker: id });
     this.#isRegistered = true;
     this.#wasRegistered = true;
@@ -218,7 +221,7 @@ class PullWorker implements Worker {
     const isIdle = this.#workload.size < this.#settings.concurrency;
     // A post that asks for tasks is answered sooner than a second request would be.
     if (!lane.free || this.#reporter.asked > 0 || !isIdle) return;
-    const max = this.#room(0);
+    const max = this.#room();
     if (max > 0) void this.#pollOnce(lane, max);
   }
 
@@ -273,7 +276,7 @@ class PullWorker implements Worker {
     this.#complain('the heartbeat failed, trying again', error);
     if (error.status !== null) return;
     this.#lanes.poll.abort(error.message);
-    this.#lanes.report.abort(error.message);
+    for (const lane of this.#reportLanes) lane.abort(error.message);
   }
 
   /** Once a reason: an outage must not fill the log. */
@@ -342,7 +345,7 @@ class PullWorker implements Worker {
     assert(this.#state !== 'stopped', 'a worker stops once');
     this.#state = 'stopped';
     this.#cancelBeat?.();
-    for (const lane of Object.values(this.#lanes)) lane.close();
+    for (const lane of [...Object.values(this.#lanes), ...this.#reportLanes]) lane.close();
     this.#settings.transport.close();
     this.#whenStarted.resolve();
     this.#whenStopped.resolve();

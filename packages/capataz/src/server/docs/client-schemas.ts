@@ -160,8 +160,8 @@ export const jobsQuery = z.strictObject({
     .pipe(z.array(z.enum(jobStatuses)))
     .optional()
     .describe('One or several, separated by commas.'),
-  blueprint: z.string().optional(),
-  state: z.string().optional(),
+  blueprint: z.string().optional().describe('Only jobs of this blueprint.'),
+  state: z.string().optional().describe('Only jobs in this state.'),
   limit: page.describe(`At most ${maxPage}.`),
   before: z.string().optional().describe('`next` of the page before.'),
 });
@@ -176,7 +176,7 @@ export const streamQuery = z.strictObject({
 });
 
 export const graphQuery = z.strictObject({
-  format: z.enum(['dot', 'svg', 'mermaid']).default('dot'),
+  format: z.enum(['dot', 'svg', 'mermaid']).default('dot').describe('Language of the picture.'),
   version: z.coerce.number().int().min(1).optional().describe('Default: the highest.'),
 });
 

@@ -17,8 +17,12 @@ export interface OpenApiOperation {
   readonly description?: string;
   readonly security: readonly object[];
   readonly parameters?: readonly OpenApiParameter[];
-  readonly requestBody?: object;
+  readonly requestBody?: OpenApiBody;
   readonly responses: Readonly<Record<string, { readonly description: string }>>;
+}
+
+export interface OpenApiBody {
+  readonly content: { readonly 'application/json': { readonly schema: object } };
 }
 
 export interface OpenApiParameter {
@@ -122,6 +126,7 @@ function parametersOf({ params, query, headers }: Operation): OpenApiParameter[]
       name,
       in: 'query' as const,
       required: false,
+      ...(schema.description === undefined ? {} : { description: schema.description }),
       schema: input(schema),
     })),
     ...Object.entries(headers ?? {}).map(([name, description]) => ({

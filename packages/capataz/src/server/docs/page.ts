@@ -1,4 +1,5 @@
-import type { OpenApiDocument, OpenApiOperation } from './openapi.ts';
+import { curlExample } from './curl-example.ts';
+import type { OpenApiDocument, OpenApiOperation, OpenApiParameter } from './openapi.ts';
 
 const style = `
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
@@ -23,7 +24,8 @@ export function docsPage(document: OpenApiDocument): string {
 <title>Capataz API ${escaped(document.info.version)}</title>
 <style>${style}</style>
 <h1>Capataz API ${escaped(document.info.version)}</h1>
-<p>${escaped(document.info.description)} The same for programs: <a href="openapi.json">openapi.json</a>.</p>
+<p>${marked(document.info.description)} The same for programs: <a href="openapi.json">openapi.json</a>.</p>
+<p>In the examples <code>CAPATAZ_URL</code> is the address of this server, and the tokens are those of <code>clients.toml</code> and <code>workers.toml</code>; a server in open mode needs none.</p>
 ${sections.join('\n')}
 </html>
 `;
@@ -43,21 +45,59 @@ function operations(document: OpenApiDocument): Map<string, string[]> {
 }
 
 function operationHtml(path: string, method: string, operation: OpenApiOperation): string {
-  const parameters = (operation.parameters ?? []).map(
-    (parameter) =>
-      `<li><code>${escaped(parameter.name)}</code> (${parameter.in}) ${escaped(parameter.description ?? '')}</li>`,
-  );
+  const { operationId, summary, description, requestBody } = operation;
+  const parameters = (operation.parameters ?? []).map(parameterHtml);
   const responses = Object.entries(operation.responses).map(
-    ([status, { description }]) => `<li><code>${status}</code> ${escaped(description)}</li>`,
+    ([status, answer]) => `<li><code>${status}</code> ${marked(answer.description)}</li>`,
   );
-  const body =
-    operation.requestBody === undefined
-      ? ''
-      : `<p>Body:</p><pre>${escaped(JSON.stringify(operation.requestBody, null, 2))}</pre>`;
-  return `<details id="${escaped(operation.operationId)}">
-<summary><span class="method">${method.toUpperCase()}</span> <code>${escaped(path)}</code> ${escaped(operation.summary)}</summary>
-<div><p>${escaped(operation.description ?? '')}</p><ul>${parameters.join('')}</ul>${body}<p>Answers:</p><ul>${responses.join('')}</ul></div>
+  const schema = requestBody?.content['application/json'].schema;
+  const parts = [
+    ...(description === undefined ? [] : [`<p>${marked(description)}</p>`]),
+    `<pre>${escaped(curlExample(path, method, operation))}</pre>`,
+    ...(parameters.length === 0 ? [] : [`<p>Parameters:</p><ul>${parameters.join('')}</ul>`]),
+    ...(schema === undefined
+      ? []
+      : [`<p>Body:</p><pre>${escaped(JSON.stringify(schema, null, 2))}</pre>`]),
+    `<p>Answers:</p><ul>${responses.join('')}</ul>`,
+  ];
+  return `<details id="${escaped(operationId)}">
+<summary><span class="method">${method.toUpperCase()}</span> <code>${escaped(path)}</code> ${marked(summary)}</summary>
+<div>${parts.join('\n')}</div>
 </details>`;
+}
+
+function parameterHtml({ name, in: place, description = '', schema }: OpenApiParameter): string {
+  return `<li><code>${escaped(name)}</code> (${place}, ${escaped(typeText(schema))}) ${marked(description)}</li>`;
+}
+
+/** The parts of a JSON Schema that the parameters here have. */
+interface ParameterSchema {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+function typeText(schema: ParameterSchema): string {
+  const { type = 'string', enum: choices, minimum, maximum, default: fallback } = schema;
+  // The schemas bound a whole number by the language's own limit where there is no other.
+  const most = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
+  const least = minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum;
+  const bounds = [
+    ...(least === undefined ? [] : [`from ${least}`]),
+    ...(most === undefined ? [] : [`to ${most}`]),
+  ];
+  return [
+    choices?.join(' or ') ?? type,
+    ...(bounds.length === 0 ? [] : [bounds.join(' ')]),
+    ...(fallback === undefined ? [] : [`default ${String(fallback)}`]),
+  ].join(', ');
+}
+
+/** Text whose words in backticks are code. */
+function marked(text: string): string {
+  return escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
 function escaped(text: string): string {

@@ -1,3 +1,4 @@
+import type { StoredEntry } from '../../core/history.ts';
 import type { Job } from '../../core/job.ts';
 import type { ServerContext } from '../context.ts';
 import {
@@ -11,6 +12,7 @@ import {
   streamQuery,
   whyView,
 } from '../docs/client-schemas.ts';
+import { readPage } from '../page.ts';
 import { check } from '../parse/check.ts';
 import { type Answer, type Call, jobIdOf, ok, type Route } from '../route.ts';
 import { startOf, streamAll, streamJob } from '../streams.ts';
@@ -221,28 +223,35 @@ async function steer(context: ServerContext, call: Call, act: Steer): Promise<An
 
 async function listJobs({ engine }: ServerContext, call: Call): Promise<Answer> {
   const { limit, status, blueprint, state, before } = check(jobsQuery, call.request.query);
-  const found = await engine.jobs.list({
+  const matching = {
     client: clientOf(call).name,
     ...(status === undefined ? {} : { status }),
     ...(blueprint === undefined ? {} : { blueprint }),
     ...(state === undefined ? {} : { state }),
-    ...(before === undefined ? {} : { before }),
-    limit: limit + 1,
+  };
+  const { items, hasMore } = await readPage<Job>({
+    limit,
+    read: (last, count) => {
+      const below = last?.id ?? before;
+      const from = below === undefined ? {} : { before: below };
+      return engine.jobs.list({ ...matching, ...from, limit: count });
+    },
   });
-  const page = found.slice(0, limit);
   return ok({
-    jobs: page.map((job) => jobView(job, engine.jobs)),
-    next: found.length > limit ? (page.at(-1)?.id ?? null) : null,
+    jobs: items.map((job) => jobView(job, engine.jobs)),
+    next: hasMore ? (items.at(-1)?.id ?? null) : null,
   });
 }
 
 async function history(context: ServerContext, call: Call): Promise<Answer> {
   const { after, limit } = check(historyQuery, call.request.query);
   const { id } = await ownJob(context, call);
-  const found = await context.engine.jobs.history(id, after, limit + 1);
-  const page = found.slice(0, limit);
+  const { items, hasMore } = await readPage<StoredEntry>({
+    limit,
+    read: (last, count) => context.engine.jobs.history(id, last?.seq ?? after, count),
+  });
   return ok({
-    history: page.map(historyView),
-    next: found.length > limit ? (page.at(-1)?.seq ?? null) : null,
+    history: items.map(historyView),
+    next: hasMore ? (items.at(-1)?.seq ?? null) : null,
   });
 }

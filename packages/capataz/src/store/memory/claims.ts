@@ -1,21 +1,37 @@
+import { canonicalJson } from '../../std/json.ts';
 import type { Claim, ClaimOutcome, StartMark } from '../contract.ts';
-import { afterHandOut, assignedEntry, handedOutStatus, isQueued, startedEntry } from '../rules.ts';
+import {
+  afterHandOut,
+  assignedEntry,
+  type HandOutRoom,
+  handedOutStatus,
+  isQueued,
+  startedEntry,
+} from '../rules.ts';
 import { copyOf, type MemoryData, type OpenJob, type TaskRecord, write } from './data.ts';
 
 /** Hands queued tasks to a worker: lane by lane in turn, within a lane the best first (S-29). */
-export function applyClaim(data: MemoryData, claim: Claim, at: number): ClaimOutcome {
+export function applyClaim(
+  data: MemoryData,
+  claim: Claim,
+  room: HandOutRoom,
+  at: number,
+): ClaimOutcome {
+  if (!room.nextClaim()) return { tasks: [], drained: [], cut: true };
   const max = Math.min(claim.max, claim.attemptIds.length);
   const tasks: TaskRecord[] = [];
   let suspects = 0;
   let lanes = claim.lanes;
-  while (lanes.length > 0 && tasks.length < max) {
+  const isFull = (): boolean => tasks.length === max || room.isFull;
+  while (lanes.length > 0 && !isFull()) {
     const served: (typeof lanes)[number][] = [];
     for (const lane of lanes) {
-      if (tasks.length === max) break;
+      if (isFull()) break;
       const best = bestOf(data, lane, suspects < claim.maxSuspects);
       if (best === undefined) continue;
       served.push(lane);
       if (best.record.task.lostRuns > 0) suspects += 1;
+      room.take(canonicalJson(best.record.task.spec).length);
       tasks.push(
         handOut(data, best.owner, best.record, claim, claim.attemptIds[tasks.length] ?? '', at),
       );

@@ -170,3 +170,12 @@ export function causesOf(data: MemoryData, owner: OpenJob): JobCauses {
     watched: idsWhere(({ task }) => task.attempt !== null && data.workers.has(task.attempt.worker)),
   };
 }
+
+/** As a slice gives them. */
+export function withoutPayloads({ job, tasks, ...causes }: JobCauses): JobCauses {
+  return {
+    ...causes,
+    job: { ...job, input: null, data: {} },
+    tasks: tasks.map((task) => ({ ...task, spec: { ...task.spec, params: {}, metadata: null } })),
+  };
+}

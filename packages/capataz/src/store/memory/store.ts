@@ -21,6 +21,7 @@ import type {
   WorkerTouch,
   WorkOutcome,
 } from '../contract.ts';
+import { HandOutRoom } from '../rules.ts';
 import { StoreTime } from '../store-time.ts';
 import { applyChange } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
@@ -37,6 +38,7 @@ import {
   runnableJobs,
   taskRecords,
   tasksHeldBy,
+  withoutPayloads,
 } from './reads.ts';
 
 export interface MemoryStoreOptions {
@@ -85,7 +87,8 @@ class MemoryStore implements Store {
       const job = data.open.get(jobId)?.job ?? data.ended.get(jobId);
       if (job !== undefined) write(data, job, entries, at);
     }
-    const claimOutcomes = claims.map((claim) => applyClaim(data, claim, at));
+    const room = new HandOutRoom();
+    const claimOutcomes = claims.map((claim) => applyClaim(data, claim, room, at));
     return { at, changes: changeOutcomes, claims: claimOutcomes };
   }
 
@@ -206,7 +209,9 @@ class MemoryStore implements Store {
       'id' in of ? job.id === of.id : job.id > of.after,
     );
     hot.sort((a, b) => (a.job.id < b.job.id ? -1 : 1));
-    return hot.slice(0, 'id' in of ? 1 : of.limit).map((owner) => causesOf(this.#data, owner));
+    const found = hot.slice(0, 'id' in of ? 1 : of.limit);
+    const causes = found.map((owner) => causesOf(this.#data, owner));
+    return 'id' in of ? causes : causes.map(withoutPayloads);
   }
 
   async takeOver(graceMs: number): Promise<void> {

@@ -20,7 +20,7 @@ export function writeChange(state: WriterState, checked: CheckedChange, at: numb
   const { change, found } = checked;
   const n = found?.n ?? createJob(state, change, at);
   state.write(n, change.book, at);
-  return change.ends === null ? keepJob(state, n, checked) : endJob(state, n, change, change.ends);
+  return change.ends === null ? keepJob(state, n, checked) : endJob(state, n, checked, change.ends);
 }
 
 /** @returns the new job's number. */
@@ -35,25 +35,43 @@ function createJob(
     const { key, bodyHash } = idempotency;
     state.statements.run('key-save', client, key, bodyHash, id, at + keyLifeMs);
   }
-  return state.statements.run('input-insert', id, client, input, fixed).rowid;
+  const { rowid } = state.statements.run('input-insert', id, client, input, fixed);
+  state.begin(rowid);
+  return rowid;
 }
 
 /** An ended job has no open task, whatever the change said. */
 function endJob(
   state: WriterState,
   n: number,
-  { row, tasks, decidedOn }: ChangeMessage,
+  { change, plan }: CheckedChange,
   status: NonNullable<ChangeMessage['ends']>,
 ): Cancelled {
-  const named = new Set<string>();
-  for (const step of tasks) if ('attempt' in step) named.add(step.taskId);
-  const cancelled = decidedOn === 0 ? [] : deleteTasks(state, n, named);
+  const { row, decidedOn } = change;
+  const cancelled = decidedOn === 0 ? [] : endTasks(state, n, change.tasks, plan);
   if (decidedOn > 0) state.statements.run('job-delete', n);
   state.statements.run('ended-insert', n, ...row);
   state.release(n);
   if (state.history === 'off') state.forget(n);
   state.count(`ended:${status}`);
   return cancelled;
+}
+
+/** Mostly the change has named the only one that there is, which is cheaper to delete by number. */
+function endTasks(
+  state: WriterState,
+  n: number,
+  steps: readonly TaskMessage[],
+  { targets }: TaskPlan,
+): Cancelled {
+  const named = new Set<string>();
+  for (const [index, step] of steps.entries()) {
+    if (!('attempt' in step)) continue;
+    named.add(step.taskId);
+    const task = targets[index]?.n ?? null;
+    if (task !== null) state.statements.run('task-delete', task);
+  }
+  return state.statements.get('tasks-any', n) === undefined ? [] : deleteTasks(state, n, named);
 }
 
 interface DeletedTask {

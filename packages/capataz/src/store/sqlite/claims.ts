@@ -1,5 +1,13 @@
 import type { TaskStatus } from '../../core/status.ts';
-import { afterHandOut, assignedEntry, type Deadlines, earliest, startedEntry } from '../rules.ts';
+import {
+  afterHandOut,
+  assignedEntry,
+  type Deadlines,
+  earliest,
+  type HandOutRoom,
+  handedOutStatus,
+  startedEntry,
+} from '../rules.ts';
 import type { ClaimAnswer, ClaimedTask, ClaimMessage } from './messages.ts';
 import type { WriterState } from './writer-state.ts';
 
@@ -9,6 +17,13 @@ interface Head {
   readonly lost_runs: number;
   readonly timers: string;
   readonly execution_limit_ms: number;
+  readonly id: string;
+  readonly job: number;
+  readonly job_id: string;
+  readonly bound: number;
+  readonly attempts: number;
+  readonly failures: number;
+  readonly spec: string;
 }
 
 /** The front of the queue of one class, read in pieces as it is used up. */
@@ -70,11 +85,14 @@ class ClassQueue {
   }
 }
 
-/** One hand-out carries no more than this (in characters), but always one task: whoever asked has to take it in. */
-const maxHandOut = 8 * 1024 * 1024;
-
 /** Hands queued tasks to a worker: lane by lane in turn, within a lane the best first (S-29). */
-export function applyClaim(state: WriterState, claim: ClaimMessage, at: number): ClaimAnswer {
+export function applyClaim(
+  state: WriterState,
+  claim: ClaimMessage,
+  room: HandOutRoom,
+  at: number,
+): ClaimAnswer {
+  if (!room.nextClaim()) return { tasks: [], drained: [], cut: true };
   const max = Math.min(claim.max, claim.attemptIds.length);
   const firstPiece = Math.max(1, Math.ceil(max / Math.max(1, claim.lanes.flat().length)));
   const queues = new Map<string, ClassQueue>();
@@ -82,8 +100,7 @@ export function applyClaim(state: WriterState, claim: ClaimMessage, at: number):
   let lanes = claim.lanes.map((keys) => keys.flatMap((key) => queues.get(key) ?? []));
   const tasks: ClaimedTask[] = [];
   let suspects = 0;
-  let size = 0;
-  const isFull = (): boolean => tasks.length === max || size >= maxHandOut;
+  const isFull = (): boolean => tasks.length === max || room.isFull;
   while (lanes.length > 0 && !isFull()) {
     const served: ClassQueue[][] = [];
     for (const lane of lanes) {
@@ -94,7 +111,7 @@ export function applyClaim(state: WriterState, claim: ClaimMessage, at: number):
       best.queue.take();
       if (best.head.lost_runs > 0) suspects += 1;
       const task = handOut(state, best.head, claim, claim.attemptIds[tasks.length] ?? '', at);
-      size += task.spec.length;
+      room.take(task.spec.length);
       tasks.push(task);
     }
     lanes = served;
@@ -120,18 +137,6 @@ function bestOf(
   return best;
 }
 
-interface HandedOut {
-  readonly id: string;
-  readonly job: number;
-  readonly job_id: string;
-  readonly bound: number;
-  readonly status: TaskStatus;
-  readonly attempts: number;
-  readonly failures: number;
-  readonly lost_runs: number;
-  readonly spec: string;
-}
-
 function handOut(
   state: WriterState,
   head: Head,
@@ -139,11 +144,15 @@ function handOut(
   attempt: string,
   at: number,
 ): ClaimedTask {
-  const { statements } = state;
+  const { id, spec, failures } = head;
+  const attempts = head.attempts + 1;
+  const bound = head.bound === 1;
+  const status = handedOutStatus(bound);
   const deadlines = afterHandOut(JSON.parse(head.timers) as Deadlines, head.execution_limit_ms, at);
-  const row = statements.one<HandedOut>(
+  state.statements.run(
     'task-hand-out',
     head.n,
+    status,
     attempt,
     claim.worker,
     claim.incarnation,
@@ -152,17 +161,16 @@ function handOut(
     JSON.stringify(deadlines),
     earliest(deadlines),
   );
-  const { id, attempts, status, failures, spec } = row;
-  const entry = assignedEntry({ id, bound: row.bound === 1, attempts }, attempt, claim);
-  state.write(row.job, { count: 1, entries: `[${JSON.stringify(entry)}]`, lost: 0 }, at);
+  const entry = assignedEntry({ id, bound, attempts }, attempt, claim);
+  state.write(head.job, { count: 1, entries: `[${JSON.stringify(entry)}]`, lost: 0 }, at);
   return {
     id,
-    jobId: row.job_id,
+    jobId: head.job_id,
     status,
     attempts,
     attempt,
     failures,
-    lostRuns: row.lost_runs,
+    lostRuns: head.lost_runs,
     resultAt: deadlines.result ?? null,
     spec,
   };

@@ -184,12 +184,12 @@ function changeOutcome(answer: ChangeAnswer, job: Job | undefined): ChangeOutcom
 }
 
 function claimOutcome(
-  { tasks, drained }: ClaimAnswer,
+  { tasks, ...rest }: ClaimAnswer,
   claim: Claim | undefined,
   at: number,
 ): ClaimOutcome {
   const { worker = '', incarnation = '' } = claim ?? {};
-  return { tasks: tasks.map((task) => claimedTask(task, worker, incarnation, at)), drained };
+  return { tasks: tasks.map((task) => claimedTask(task, worker, incarnation, at)), ...rest };
 }
 
 function claimedTask(claimed: ClaimedTask, worker: string, incarnation: string, at: number): Task {

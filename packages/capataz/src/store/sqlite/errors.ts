@@ -28,10 +28,21 @@ export function outage(error: unknown): string | null {
   return code === null ? null : (outages[code] ?? null);
 }
 
+/** The refusal of what was certainly not stored. */
 export function unavailable(why: string, cause?: unknown): CapatazError {
   return new CapatazError(
     'STORE_UNAVAILABLE',
     `The store does not answer: ${why}. Nothing was changed.`,
+    undefined,
+    cause,
+  );
+}
+
+/** The refusal of what was asked and not answered: it may have been committed before. */
+export function uncertain(why: string, cause?: unknown): CapatazError {
+  return new CapatazError(
+    'STORE_UNAVAILABLE',
+    `The store does not answer: ${why}. It is unknown whether it was stored.`,
     undefined,
     cause,
   );

@@ -168,6 +168,7 @@ export interface ClaimedTask {
 export interface ClaimAnswer {
   readonly tasks: readonly ClaimedTask[];
   readonly drained: readonly string[];
+  readonly cut?: true;
 }
 
 export interface CommitAnswer {

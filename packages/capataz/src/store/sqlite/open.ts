@@ -5,10 +5,11 @@ import { outage, unavailable } from './errors.ts';
 import { type Holder, livingHolder, StoreLock } from './lock.ts';
 import { migrate } from './migrate.ts';
 import { createFolder, type StorePlace, storePaths } from './paths.ts';
+import { DatabasePlace } from './place.ts';
 import { Reads } from './reads.ts';
 import { Statements } from './statements.ts';
 import { OpenSqliteStore, type SqliteStore } from './store.ts';
-import { WriterLink } from './writer-link.ts';
+import { WriterKeeper } from './writer-keeper.ts';
 
 export type SqliteStoreOptions = StorePlace & {
   readonly clock: Clock;
@@ -32,11 +33,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const lock = new StoreLock(paths, clock.now());
   try {
     const lastStored = prepare(paths.database, synchronous);
-    const writer = await WriterLink.start({ database: paths.database, synchronous, history });
+    const place = new DatabasePlace(paths.database, clock);
+    const writing = { database: paths.database, synchronous, history };
+    const writer = await WriterKeeper.start({ options: writing, place, clock });
     const reads = new Reads(openReading(paths.database));
     const time = new StoreTime(clock, lastStored);
     const durable = synchronous === 'full';
-    return new OpenSqliteStore({ reads, writer, lock, time, durable });
+    return new OpenSqliteStore({ reads, writer, place, lock, time, durable });
   } catch (error) {
     lock.release();
     const why = outage(error);

@@ -1,4 +1,5 @@
 import { unreachable } from '../../std/assert.ts';
+import { HandOutRoom } from '../rules.ts';
 import { applyChange } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
 import type { Answer, CommitAnswer, CommitOperation, Operation } from './messages.ts';
@@ -54,7 +55,9 @@ function applyCommit(state: WriterState, operation: CommitOperation, at: number)
     const isKept = open !== undefined || state.history === 'keep';
     if (job !== undefined && isKept) state.write(job.n, book, at);
   }
-  return { changes, claims: operation.claims.map((claim) => applyClaim(state, claim, at)) };
+  const room = new HandOutRoom();
+  const claims = operation.claims.map((claim) => applyClaim(state, claim, room, at));
+  return { changes, claims };
 }
 
 const sweepEveryMs = 60_000;
@@ -73,6 +76,11 @@ export class Housekeeping {
     this.#markedAt = at;
     state.statements.run('mark-raise', 'time', at);
     if (at - this.#sweptAt >= sweepEveryMs) this.#sweep(state, at);
+  }
+
+  /** Its transaction was rolled back: the next one writes the mark, and so shows if it can write. */
+  undone(): void {
+    this.#markedAt = 0;
   }
 
   /** A slice of the idempotency keys that have run out; a full slice means that more are waiting. */

@@ -229,7 +229,7 @@ export class Reads {
           ? this.statements.all<JobRow>('read-job', of.id)
           : this.statements.all<JobRow>('causes', of.after, of.limit);
       const tasks = this.statements.all<TaskRow>(
-        'read-tasks',
+        'id' in of ? 'read-tasks' : 'causes-tasks',
         JSON.stringify(jobs.map(({ id }) => id)),
       );
       const workers = [...new Set(tasks.flatMap(({ worker }) => worker ?? []))];

@@ -24,9 +24,10 @@ import { duePage } from './due.ts';
 import { decodeOutcome, encodeWork } from './encode.ts';
 import { outage, unavailable } from './errors.ts';
 import type { StoreLock } from './lock.ts';
-import type { CommitAnswer } from './messages.ts';
+import type { Answer, CommitAnswer, Operation } from './messages.ts';
+import type { DatabasePlace } from './place.ts';
 import type { Reads } from './reads.ts';
-import type { WriterLink } from './writer-link.ts';
+import type { WriterKeeper } from './writer-keeper.ts';
 
 /** A store that can also be told where its server listens. */
 export interface SqliteStore extends Store {
@@ -36,7 +37,8 @@ export interface SqliteStore extends Store {
 
 export interface SqliteParts {
   readonly reads: Reads;
-  readonly writer: WriterLink;
+  readonly writer: WriterKeeper;
+  readonly place: DatabasePlace;
   readonly lock: StoreLock;
   readonly time: StoreTime;
   /** Whether each commit waits until the disk has it. */
@@ -47,15 +49,17 @@ export interface SqliteParts {
 export class OpenSqliteStore implements SqliteStore {
   readonly capabilities: Capabilities;
   readonly #reads: Reads;
-  readonly #writer: WriterLink;
+  readonly #writer: WriterKeeper;
+  readonly #place: DatabasePlace;
   readonly #lock: StoreLock;
   readonly #time: StoreTime;
   #closing: Promise<void> | null = null;
 
-  constructor({ reads, writer, lock, time, durable }: SqliteParts) {
+  constructor({ reads, writer, place, lock, time, durable }: SqliteParts) {
     this.capabilities = { name: 'sqlite', durable, shared: false };
     this.#reads = reads;
     this.#writer = writer;
+    this.#place = place;
     this.#lock = lock;
     this.#time = time;
   }
@@ -71,7 +75,7 @@ export class OpenSqliteStore implements SqliteStore {
   async commit(work: Work): Promise<WorkOutcome> {
     const at = this.#time.now();
     const { operation, jobs } = encodeWork(work, at);
-    const answer = (await this.#writer.ask({ ...operation, at })) as CommitAnswer;
+    const answer = (await this.#write({ ...operation, at })) as CommitAnswer;
     return decodeOutcome(answer, jobs, work.claims ?? [], at);
   }
 
@@ -106,7 +110,7 @@ export class OpenSqliteStore implements SqliteStore {
   async renewLeases(leases: readonly LeaseRenewal[]): Promise<string[]> {
     const at = this.#time.now();
     const renewals = leases.map(({ jobId, token, forMs }) => ({ jobId, token, until: at + forMs }));
-    return (await this.#writer.ask({ type: 'renew_leases', at, leases: renewals })) as string[];
+    return (await this.#write({ type: 'renew_leases', at, leases: renewals })) as string[];
   }
 
   async queuedClasses(): Promise<TaskClass[]> {
@@ -120,7 +124,7 @@ export class OpenSqliteStore implements SqliteStore {
   async saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void> {
     const at = this.#time.now();
     const { id } = worker;
-    await this.#writer.ask({
+    await this.#write({
       type: 'save_worker',
       at,
       id,
@@ -137,7 +141,7 @@ export class OpenSqliteStore implements SqliteStore {
       seenAt: unseen ? null : at,
       silentAt: at + silentAfterMs,
     }));
-    await this.#writer.ask({ type: 'touch_workers', at, touches: messages });
+    await this.#write({ type: 'touch_workers', at, touches: messages });
   }
 
   async workers(): Promise<StoredWorker[]> {
@@ -145,12 +149,12 @@ export class OpenSqliteStore implements SqliteStore {
   }
 
   async removeWorker(id: string): Promise<void> {
-    await this.#writer.ask({ type: 'remove_worker', at: this.#time.now(), id });
+    await this.#write({ type: 'remove_worker', at: this.#time.now(), id });
   }
 
   async offerBlueprint({ name, version, graph }: BlueprintOffer): Promise<string> {
     const at = this.#time.now();
-    return (await this.#writer.ask({
+    return (await this.#write({
       type: 'offer_blueprint',
       at,
       name,
@@ -176,7 +180,7 @@ export class OpenSqliteStore implements SqliteStore {
   }
 
   async takeOver(graceMs: number): Promise<void> {
-    await this.#writer.ask({ type: 'take_over', at: this.#time.now(), graceMs });
+    await this.#write({ type: 'take_over', at: this.#time.now(), graceMs });
   }
 
   /** Calling it again waits for the same end. */
@@ -193,6 +197,13 @@ export class OpenSqliteStore implements SqliteStore {
     } finally {
       this.#lock.release();
     }
+  }
+
+  /** @throws CapatazError STORE_UNAVAILABLE */
+  async #write(operation: Operation): Promise<Answer> {
+    const problem = this.#place.problem();
+    if (problem !== null) throw unavailable(problem);
+    return this.#writer.ask(operation);
   }
 
   #read<T>(read: (reads: Reads) => T): T {

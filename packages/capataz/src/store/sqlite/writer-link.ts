@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { InternalError } from '../../std/assert.ts';
-import { unavailable } from './errors.ts';
+import { unavailable, uncertain } from './errors.ts';
 import type { Answer, FromWriter, Operation, Reply, WriterOptions } from './messages.ts';
 
 interface Asked {
@@ -15,6 +15,7 @@ export class WriterLink {
   #answered = 0;
   #unsent: Operation[] = [];
   #refusal: Error | null = null;
+  #onDeath: (error: Error) => void = () => {};
 
   private constructor(worker: Worker, ready: () => void) {
     this.#worker = worker;
@@ -24,13 +25,16 @@ export class WriterLink {
       else this.#settle(message.replies);
     });
     worker.on('error', (error) =>
-      this.#fail(unavailable(`the writing thread died (${error.message})`, error)),
+      this.#fail(uncertain(`the writing thread died (${error.message})`, error)),
     );
-    worker.on('exit', () => this.#fail(unavailable('it is closed')));
+    worker.on('exit', () => this.#fail(uncertain('the writing thread ended')));
   }
 
-  /** Resolves when the writer has opened the database. */
-  static async start(options: WriterOptions): Promise<WriterLink> {
+  /**
+   * Resolves when the writer has opened the database. From then on `onDeath` is called once if the
+   * thread ends without being closed: nothing that is asked afterwards is answered.
+   */
+  static async start(options: WriterOptions, onDeath: (error: Error) => void): Promise<WriterLink> {
     // The same module, as source or compiled.
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const worker = new Worker(new URL(`./writer.${extension}`, import.meta.url), {
@@ -39,7 +43,9 @@ export class WriterLink {
     const ready = Promise.withResolvers<void>();
     const link = new WriterLink(worker, ready.resolve);
     worker.once('error', ready.reject);
+    worker.once('exit', () => ready.reject(unavailable('the writing thread ended at its start')));
     await ready.promise;
+    link.#onDeath = onDeath;
     // From now on only a request that waits for its answer keeps the process alive.
     worker.unref();
     return link;
@@ -67,13 +73,28 @@ export class WriterLink {
   #send(): void {
     const operations = this.#unsent;
     this.#unsent = [];
+    this.#post(operations, this.#asked.slice(-operations.length));
+  }
+
+  /** In halves where all together are no text: too long for one, or with something that is no JSON. */
+  #post(operations: readonly Operation[], asked: readonly Asked[]): void {
     try {
       this.#worker.postMessage(JSON.stringify(operations));
     } catch (error) {
-      // Something in it is no JSON: then none of it was sent.
-      const cause = error instanceof Error ? error : new Error(String(error));
-      for (const { reject } of this.#asked.splice(-operations.length)) reject(cause);
+      const half = operations.length >> 1;
+      if (half === 0) return this.#unsendable(asked[0], error);
+      this.#post(operations.slice(0, half), asked.slice(0, half));
+      this.#post(operations.slice(half), asked.slice(half));
     }
+  }
+
+  #unsendable(asked: Asked | undefined, error: unknown): void {
+    const index = asked === undefined ? -1 : this.#asked.indexOf(asked, this.#answered);
+    // The thread died meanwhile, and everything that was asked is refused.
+    if (index === -1) return;
+    this.#asked.splice(index, 1);
+    asked?.reject(error instanceof Error ? error : new Error(String(error)));
+    this.#restIfIdle();
   }
 
   #settle(replies: readonly Reply[]): void {
@@ -85,6 +106,10 @@ export class WriterLink {
       else if (reply.type === 'outage') asked.reject(unavailable(reply.why));
       else asked.reject(new InternalError(`${reply.message}\n${reply.stack}`));
     }
+    this.#restIfIdle();
+  }
+
+  #restIfIdle(): void {
     if (this.#answered === this.#asked.length) this.#worker.unref();
     if (this.#answered > 1_000 || this.#answered === this.#asked.length) {
       this.#asked.splice(0, this.#answered);
@@ -93,7 +118,9 @@ export class WriterLink {
   }
 
   #fail(error: Error): void {
+    const isFirst = this.#refusal === null;
     this.#refusal ??= error;
     for (const { reject } of this.#asked.splice(this.#answered)) reject(error);
+    if (isFirst) this.#onDeath(error);
   }
 }

@@ -10,6 +10,8 @@ export class WriterState {
   readonly history: WriterOptions['history'];
   readonly #classIds = new Map<string, number>();
   readonly #added = new Map<string, number>();
+  /** The last sequence in the book of jobs that were written to lately; this is the only writer. */
+  readonly #lastSeqs = new Map<number, number>();
   #position = 0;
   #handOuts = 0;
   #hasReservations = false;
@@ -27,6 +29,7 @@ export class WriterState {
     this.#hasReservations = this.statements.get('shares-any') !== undefined;
     this.#classIds.clear();
     this.#added.clear();
+    this.#lastSeqs.clear();
   }
 
   nextHandOut(): number {
@@ -59,16 +62,32 @@ export class WriterState {
     this.#classIds.set(key, id);
   }
 
+  /** The book of a new job begins at 1; any other goes on where it was, without a gap. */
+  begin(job: number): void {
+    this.#rememberSeq(job, 0);
+  }
+
   write(job: number, book: BookMessage, at: number): void {
     if (book.count === 0) return;
+    const { count, entries, lost } = book;
     this.#position += 1;
-    this.statements.run('history-insert', this.#position, job, book.count, at, book.entries);
-    if (book.lost > 0) this.count('lost_entries', book.lost);
+    const last =
+      this.#lastSeqs.get(job) ?? this.statements.one<{ seq: number }>('history-last', job).seq;
+    const seq = last + count;
+    this.statements.run('history-insert', this.#position, job, seq, at, count, entries);
+    this.#rememberSeq(job, seq);
+    if (lost > 0) this.count('lost_entries', lost);
+  }
+
+  #rememberSeq(job: number, seq: number): void {
+    if (this.#lastSeqs.size >= 50_000) this.#lastSeqs.clear();
+    this.#lastSeqs.set(job, seq);
   }
 
   /** Positions are never given twice, even where the rows that had them are gone. */
   forget(job: number): void {
     this.statements.run('history-delete', job);
+    this.#lastSeqs.delete(job);
     this.statements.run('mark-raise', 'position', this.#position);
   }
 
@@ -76,7 +95,9 @@ export class WriterState {
     this.#hasReservations = true;
   }
 
+  /** The job has ended; its book hardly grows any more. */
   release(job: number): void {
+    this.#lastSeqs.delete(job);
     if (this.#hasReservations) this.statements.run('shares-release', job);
   }
 

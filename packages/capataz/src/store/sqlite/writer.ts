@@ -61,6 +61,7 @@ class Writer {
     } catch (error) {
       // A full disk or a failed write may have rolled back already.
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      this.#housekeeping.undone();
       this.#state.reload();
       throw error;
     }
@@ -92,7 +93,10 @@ function serve(port: MessagePort): void {
       send({ type: 'replies', replies });
     } catch (error) {
       if (replies.length < 2) {
-        return send({ type: 'replies', replies: [{ type: 'bug', message: String(error), stack: '' }] });
+        return send({
+          type: 'replies',
+          replies: [{ type: 'bug', message: String(error), stack: '' }],
+        });
       }
       const half = replies.length >> 1;
       sendReplies(replies.slice(0, half));

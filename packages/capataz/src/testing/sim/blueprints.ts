@@ -1,11 +1,11 @@
 import { dispatch, fail, finish, retry, sleep, transition } from '../../core/action.ts';
 import { type Blueprint, blueprint } from '../../core/blueprint.ts';
 import { randomBlueprint } from './grammar.ts';
-import type { HandlerMoods } from './moods.ts';
+import type { Moods } from './moods.ts';
 
 /** One of each way through the engine. Every handler is deterministic but for its mood. */
 export function simBlueprints(
-  moods: HandlerMoods,
+  moods: Moods,
   grammar: Readonly<Record<string, number>>,
 ): Blueprint[] {
   const random = Object.entries(grammar).map(([name, seed]) => randomBlueprint(name, seed, moods));
@@ -36,7 +36,7 @@ function oneStep(): Blueprint {
   });
 }
 
-function threeSteps(moods: HandlerMoods): Blueprint {
+function threeSteps(moods: Moods): Blueprint {
   return blueprint({
     name: 'three-steps',
     version: 1,
@@ -93,7 +93,7 @@ function sleeper(): Blueprint {
   });
 }
 
-function runner(moods: HandlerMoods): Blueprint {
+function runner(moods: Moods): Blueprint {
   return blueprint({
     name: 'runner',
     version: 1,

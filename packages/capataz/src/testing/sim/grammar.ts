@@ -12,7 +12,7 @@ import { type Blueprint, blueprint, type StateDefinition } from '../../core/blue
 import type { HandlerJob, RunningJob } from '../../core/handler.ts';
 import type { JsonValue } from '../../std/json.ts';
 import { Dice } from './dice.ts';
-import type { HandlerMoods } from './moods.ts';
+import type { Moods } from './moods.ts';
 
 type AnyState = StateDefinition<string, JsonValue>;
 
@@ -23,7 +23,7 @@ const mostLoops = 3;
  * A blueprint that nobody thought of: two to seven states in a row, each with a handler from a
  * small grammar, edges forward and now and then back. The same seed gives the same blueprint.
  */
-export function randomBlueprint(name: string, seed: number, moods: HandlerMoods): Blueprint {
+export function randomBlueprint(name: string, seed: number, moods: Moods): Blueprint {
   const dice = new Dice(seed);
   const count = dice.between(2, 7);
   const states: Record<string, AnyState> = {};
@@ -45,7 +45,7 @@ interface Place {
   readonly back: string | null;
 }
 
-function randomState(dice: Dice, place: Place, moods: HandlerMoods): AnyState {
+function randomState(dice: Dice, place: Place, moods: Moods): AnyState {
   const to = [place.next, ...(place.back === null ? [] : [place.back])];
   const kind = dice.pick(['pass', 'task', 'task', 'task', 'sleep', 'run', 'run', 'guard'] as const);
   switch (kind) {
@@ -112,7 +112,7 @@ function taskState(dice: Dice, place: Place, to: readonly string[]): AnyState {
   };
 }
 
-function runState(dice: Dice, place: Place, to: readonly string[], moods: HandlerMoods): AnyState {
+function runState(dice: Dice, place: Place, to: readonly string[], moods: Moods): AnyState {
   const longestMs = dice.between(1, 8_000);
   return {
     to,

@@ -1,7 +1,7 @@
 import { fixedBlueprints } from './blueprints.ts';
 import { Dice } from './dice.ts';
 import { type FaultName, faultNames, storm, type Weather } from './faults.ts';
-import type { WorkerPlan } from './world.ts';
+import type { JobOrder, WorkerPlan } from './world.ts';
 
 /** What a run is made of. It follows from the seed alone; `Cuts` take things away from it. */
 export interface Plan {
@@ -11,12 +11,11 @@ export interface Plan {
   readonly workers: readonly WorkerPlan[];
   readonly weather: Weather;
   readonly faults: ReadonlySet<FaultName>;
+  /** Seeds of the random blueprints, by name. */
   readonly grammar: Readonly<Record<string, number>>;
 }
 
-export interface JobPlan {
-  readonly number: number;
-  readonly blueprint: string;
+export interface JobPlan extends JobOrder {
   /** When its client asks for it, in ms from the start. */
   readonly atMs: number;
 }
@@ -80,7 +79,9 @@ function jobPlans(dice: Dice, stormMs: number, blueprints: readonly string[]): J
   const jobs: JobPlan[] = [];
   const count = dice.between(5, 30);
   for (let number = 0; number < count; number += 1) {
-    jobs.push({ number, blueprint: dice.pick(blueprints), atMs: dice.between(0, stormMs) });
+    const blueprint = dice.pick(blueprints);
+    const atMs = dice.between(0, stormMs);
+    jobs.push({ key: `key-${number}`, blueprint, input: { number }, atMs });
   }
   return jobs;
 }

@@ -1,6 +1,7 @@
 import type { TaskBody } from '../../protocol/worker-api.ts';
 import { delay } from '../../std/clock.ts';
 import { type Transport, TransportError } from '../../worker/transport.ts';
+import type { WorkOrder } from './moods.ts';
 import type { SimProcess } from './process.ts';
 
 export interface RxonWorkerParts {
@@ -9,7 +10,7 @@ export interface RxonWorkerParts {
   readonly process: SimProcess;
   readonly transport: Transport;
   /** Does one task; throws what is to be reported as a transient error. */
-  readonly work: (task: TaskBody) => Promise<object>;
+  readonly work: (order: WorkOrder) => Promise<unknown>;
 }
 
 const heartbeatMs = 15_000;
@@ -83,8 +84,10 @@ export class RxonWorker {
     if (this.#current.has(task.task_id)) return;
     this.#current.add(task.task_id);
     const result = { job_id: task.job_id, task_id: task.task_id };
+    const { task_id: attempt, type: skill, params } = task;
+    const order = { attempt, skill, params, task: null };
     try {
-      const data = JSON.parse(JSON.stringify(await this.#parts.work(task)));
+      const data = JSON.parse(JSON.stringify(await this.#parts.work(order)));
       await this.#report({ ...result, status: 'success', data });
     } catch (error) {
       await this.#report({

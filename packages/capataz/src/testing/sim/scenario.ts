@@ -1,4 +1,6 @@
+import type { Job } from '../../core/job.ts';
 import { unleash } from './actors.ts';
+import { simBlueprints } from './blueprints.ts';
 import {
   checkBook,
   checkBudgets,
@@ -15,14 +17,16 @@ import { Dice } from './dice.ts';
 import { calm, type FaultName, faultNames } from './faults.ts';
 import type { StoreFault } from './faulty-store.ts';
 import { type Cuts, type Plan, planOf } from './plan.ts';
-import { World } from './world.ts';
+import { simWork } from './work.ts';
+import { World, type WorldOptions } from './world.ts';
 
 export interface SimResult {
   readonly seed: number;
   /** Empty where every rule held. */
   readonly violations: readonly string[];
   readonly trace: readonly string[];
-  readonly jobs: number;
+  /** As they stand in the end. */
+  readonly jobs: readonly Job[];
   /** Jobs by the status they ended in. */
   readonly ends: Readonly<Record<string, number>>;
   /** Simulated time, in ms. */
@@ -45,19 +49,23 @@ export async function simulate(
   { cuts, storeFault }: SimOptions = {},
 ): Promise<SimResult> {
   const plan = planOf(seed, cuts);
-  const dice = new Dice(seed * 7 + 1);
-  const world = new World({
-    dice,
-    grammar: plan.grammar,
+  return play(plan, {
+    blueprints: (moods) => simBlueprints(moods, plan.grammar),
+    work: simWork,
     ...(storeFault === undefined ? {} : { storeFault }),
   });
+}
+
+/** Plays a plan to its end in a world with these blueprints and this work. */
+export async function play(plan: Plan, options: Omit<WorldOptions, 'dice'>): Promise<SimResult> {
+  const world = new World({ ...options, dice: new Dice(plan.seed * 7 + 1) });
   const accepted = new Set<string>();
   world.weather = plan.weather;
   world.startServer();
   for (const worker of plan.workers) world.startWorker(worker);
   for (const job of plan.jobs) {
     world.clock.after(job.atMs, () => {
-      void world.createJob(`key-${job.number}`, job.blueprint, job.number).then((id) => {
+      void world.createJob(job).then((id) => {
         world.note(`job ${id} (${job.blueprint}) accepted`);
         accepted.add(id);
       });
@@ -66,18 +74,15 @@ export async function simulate(
   unleash(world, plan, accepted);
   const limbo = await weather(world, plan);
   const problems = await untilEnded(world, plan, accepted);
-  const present = storeFault === undefined ? plan.faults : new Set(faultNames);
+  const present = options.storeFault === undefined ? plan.faults : new Set(faultNames);
+  const books = await checkBooks(world, present, accepted);
+  const jobs = await readJobs(world, accepted);
   return {
-    seed,
-    violations: [
-      ...world.watch.violations,
-      ...limbo,
-      ...problems,
-      ...(await checkBooks(world, present, accepted)),
-    ],
+    seed: plan.seed,
+    violations: [...world.watch.violations, ...limbo, ...problems, ...books],
     trace: world.trace,
-    jobs: plan.jobs.length,
-    ends: await countEnds(world, accepted),
+    jobs,
+    ends: countEnds(jobs),
     simulatedMs: world.clock.steady(),
   };
 }
@@ -161,14 +166,13 @@ async function checkBooks(
   return problems;
 }
 
-async function countEnds(
-  world: World,
-  accepted: ReadonlySet<string>,
-): Promise<Record<string, number>> {
+async function readJobs(world: World, accepted: ReadonlySet<string>): Promise<Job[]> {
+  const jobs = await Promise.all([...accepted].map((id) => world.truth.job(id)));
+  return jobs.filter((job) => job !== null);
+}
+
+function countEnds(jobs: readonly Job[]): Record<string, number> {
   const ends: Record<string, number> = {};
-  for (const id of accepted) {
-    const status = (await world.truth.job(id))?.status ?? 'lost';
-    ends[status] = (ends[status] ?? 0) + 1;
-  }
+  for (const { status } of jobs) ends[status] = (ends[status] ?? 0) + 1;
   return ends;
 }

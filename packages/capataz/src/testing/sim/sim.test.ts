@@ -13,7 +13,7 @@ describe('the simulator', () => {
       for (let seed = first; seed <= last; seed += 1) {
         const { violations, jobs } = await simulate(seed);
         assert.deepEqual(violations, [], `replay with: npm run sim -- --seed ${seed} --trace`);
-        assert.ok(jobs > 0);
+        assert.ok(jobs.length > 0);
       }
     });
   }

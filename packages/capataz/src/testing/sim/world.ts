@@ -1,16 +1,23 @@
+import type { Blueprint } from '../../core/blueprint.ts';
 import { createEngine, type Engine } from '../../engine/engine.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import { delay } from '../../std/clock.ts';
+import type { JsonValue } from '../../std/json.ts';
 import { silentLog } from '../../std/log.ts';
 import type { Store } from '../../store/contract.ts';
 import { MemoryData, openMemoryStore } from '../../store/memory/index.ts';
-import { createWorker, type Handler, PermanentError, TransientError } from '../../worker/index.ts';
+import {
+  createWorker,
+  type Handler,
+  type HandlerValue,
+  type Transport,
+  type WorkerResult,
+} from '../../worker/index.ts';
 import { VirtualClock } from '../virtual-clock.ts';
-import { simBlueprints } from './blueprints.ts';
 import type { Dice } from './dice.ts';
 import { calm, type Weather } from './faults.ts';
 import { faultyStore, type StoreFault } from './faulty-store.ts';
-import type { HandlerMoods } from './moods.ts';
+import type { Moods, Work, WorkOrder } from './moods.ts';
 import { simTransport } from './network.ts';
 import { SimProcess } from './process.ts';
 import { RxonWorker } from './rxon-worker.ts';
@@ -26,12 +33,25 @@ export interface WorkerPlan {
   readonly skewMs: number;
 }
 
+export interface JobOrder {
+  /** Its client asks under this key until it is told that the job was accepted. */
+  readonly key: string;
+  readonly blueprint: string;
+  readonly input: JsonValue;
+}
+
 export interface WorldOptions {
   readonly dice: Dice;
-  /** Seeds of random blueprints that the server holds, by name. */
-  readonly grammar: Readonly<Record<string, number>>;
+  /** What the server holds; made anew at each of its starts. */
+  readonly blueprints: (moods: Moods) => readonly Blueprint[];
+  readonly work: Work;
   /** Decides about each store call instead of the weather: for sweeps. */
   readonly storeFault?: (isCommit: boolean) => StoreFault;
+}
+
+interface Server {
+  readonly engine: Engine;
+  readonly process: SimProcess;
 }
 
 /** One engine at a time on one store, workers, and a network between them, all under one dice. */
@@ -48,7 +68,7 @@ export class World {
   readonly #data = new MemoryData();
   /** Attempts whose work has begun, counted outside the product. */
   readonly #begun = new Set<string>();
-  #server: { readonly engine: Engine; readonly process: SimProcess } | null = null;
+  #server: Server | null = null;
   readonly #workers = new Map<string, SimProcess>();
   #boots = 0;
 
@@ -68,31 +88,16 @@ export class World {
     return server?.engine.ready && !server.process.frozen ? server.engine : null;
   }
 
-  get serverUp(): boolean {
-    return this.#server !== null;
-  }
-
-  get workersUp(): readonly string[] {
-    return [...this.#workers.keys()];
-  }
-
   startServer(): void {
     if (this.#server !== null) return;
     this.#boots += 1;
     const process = new SimProcess(`server-${this.#boots}`, this.clock);
     const dice = this.#dice.fork();
-    const store = faultyStore({
-      store: openMemoryStore(this.#data, { clock: this.clock }),
-      process,
-      dice,
-      faults: () => this.weather.store,
-      watch: this.watch,
-      onCrash: () => this.killServer('at a commit'),
-      ...(this.#options.storeFault === undefined ? {} : { decide: this.#options.storeFault }),
-    });
     const engine = createEngine({
-      store,
-      blueprints: simBlueprints(this.#moods(process, dice), this.#options.grammar),
+      store: this.#storeOf(process, dice),
+      blueprints: this.#options.blueprints(
+        this.#moods(process, dice, (why) => this.killServer(why)),
+      ),
       clock: process.clock,
       random: dice.fork(),
       instance: process.name,
@@ -103,6 +108,19 @@ export class World {
     this.note(`${process.name} starts`);
     engine.start().catch((error: unknown) => {
       if (this.#server?.process === process) this.killServer(`start failed: ${String(error)}`);
+    });
+  }
+
+  #storeOf(process: SimProcess, dice: Dice): Store {
+    const { storeFault } = this.#options;
+    return faultyStore({
+      store: openMemoryStore(this.#data, { clock: this.clock }),
+      process,
+      dice,
+      faults: () => this.weather.store,
+      watch: this.watch,
+      onCrash: () => this.killServer('at a commit'),
+      ...(storeFault === undefined ? {} : { decide: storeFault }),
     });
   }
 
@@ -128,35 +146,20 @@ export class World {
     if (this.#workers.has(plan.id)) return;
     const process = new SimProcess(plan.id, this.clock, plan.skewMs);
     this.#workers.set(plan.id, process);
-    const dice = this.#dice.fork();
-    const transport = simTransport({
-      engine: () => this.#server,
-      worker: plan.id,
-      process,
-      dice: dice.fork(),
-      faults: () => this.weather.network,
-      onAccepted: (attempt) => {
-        if (!this.watch.reported.has(attempt)) {
-          this.#violate(`the report of attempt ${attempt} was accepted before it was stored`);
-        }
-      },
-    });
     this.note(`${plan.id} starts`);
-    const work = (attempt: string, params: WorkParams, signal?: AbortSignal): Promise<object> =>
-      this.#work(process, dice, attempt, params, signal);
+    const dice = this.#dice.fork();
+    const transport = this.#transportOf(process, dice.fork());
+    const moods = this.#moods(process, dice, (why) => this.killWorker(plan.id, why));
+    const work = (order: WorkOrder) => this.#work(order, moods);
     if (plan.kind === 'rxon') {
       const { id, skills } = plan;
-      new RxonWorker({
-        id,
-        skills,
-        process,
-        transport,
-        work: (task) => work(task.task_id, { ...task.params, skill: task.type }),
-      }).start();
+      new RxonWorker({ id, skills, process, transport, work }).start();
       return;
     }
-    const handler: Handler = ({ attempt, params, skill, signal }) =>
-      work(attempt, { ...params, skill }, signal);
+    const handler: Handler = (task) => {
+      const { attempt, skill, params, signal } = task;
+      return work({ attempt, skill, params, signal, task });
+    };
     const worker = createWorker({
       url: 'http://simulated',
       id: plan.id,
@@ -167,6 +170,27 @@ export class World {
       transport,
     });
     void worker.start();
+  }
+
+  #transportOf(process: SimProcess, dice: Dice): Transport {
+    return simTransport({
+      engine: () => this.#server,
+      worker: process.name,
+      process,
+      dice,
+      faults: () => this.weather.network,
+      onAccepted: (attempt) => {
+        if (this.watch.reported.has(attempt)) return;
+        this.#violate(`the report of attempt ${attempt} was accepted before it was stored`);
+      },
+    });
+  }
+
+  async #work(order: WorkOrder, moods: Moods): Promise<HandlerValue | WorkerResult> {
+    const { attempt } = order;
+    if (this.#begun.has(attempt)) this.#violate(`attempt ${attempt} was begun twice`);
+    this.#begun.add(attempt);
+    return this.#options.work(order, moods);
   }
 
   killWorker(id: string, why: string): void {
@@ -180,26 +204,18 @@ export class World {
   }
 
   /** Starts a job as a client would: again and again under the same key until it is accepted. */
-  async createJob(key: string, blueprint: string, number: number): Promise<string> {
+  async createJob(order: JobOrder): Promise<string> {
     for (;;) {
-      if (this.engine !== null) {
-        const id = await this.#tryCreate(key, blueprint, number);
+      if (this.engine !== null && this.#server !== null) {
+        const id = await this.#tryCreate(this.#server, order);
         if (id !== null) return id;
       }
       await delay(this.clock, this.#dice.between(50, 1_000));
     }
   }
 
-  async #tryCreate(key: string, blueprint: string, number: number): Promise<string | null> {
-    const server = this.#server;
-    if (server === null) return null;
-    const { engine, process } = server;
-    const request = {
-      blueprint,
-      client: 'sim',
-      input: { number },
-      idempotency: { key, bodyHash: key },
-    };
+  async #tryCreate({ engine, process }: Server, { key, ...job }: JobOrder): Promise<string | null> {
+    const request = { ...job, client: 'sim', idempotency: { key, bodyHash: key } };
     const created = process.answer(engine.jobs.create([request])).catch(() => []);
     const [answer] = await Promise.race([created, process.death.then(() => [])]);
     if (answer === undefined || answer instanceof CapatazError) return null;
@@ -210,44 +226,26 @@ export class World {
     return this.#dice.chance(this.weather.network.loseAnswer) ? null : answer.id;
   }
 
-  /** Getters, since the weather changes while the blueprints stay. */
-  #moods(process: SimProcess, dice: Dice): HandlerMoods {
+  /** Getters, since the weather changes while the handlers stay. */
+  #moods(process: SimProcess, dice: Dice, die: (why: string) => void): Moods {
     const weather = (): Weather => this.weather;
     return {
       dice,
-      wait: (ms) => delay(process.clock, ms),
+      die,
+      wait: (ms, signal) => delay(process.clock, ms, signal),
       get throws() {
         return weather().fails;
       },
       get hangs() {
         return weather().hangs;
       },
+      get dies() {
+        return weather().poison;
+      },
     };
-  }
-
-  async #work(
-    process: SimProcess,
-    dice: Dice,
-    attempt: string,
-    params: WorkParams,
-    signal?: AbortSignal,
-  ): Promise<object> {
-    const { weather } = this;
-    if (this.#begun.has(attempt)) this.#violate(`attempt ${attempt} was begun twice`);
-    this.#begun.add(attempt);
-    if (params.skill === 'poison' && dice.chance(weather.poison)) {
-      this.killWorker(process.name, `poisoned by ${attempt}`);
-    }
-    await delay(process.clock, dice.between(0, 4_000));
-    if (dice.chance(weather.hangs)) await delay(process.clock, 600_000, signal);
-    if (dice.chance(weather.fails)) throw new TransientError('a bad mood');
-    if (dice.chance(weather.fails / 10)) throw new PermanentError('a very bad mood');
-    return { [`step${params.step}`]: attempt };
   }
 
   #violate(problem: string): void {
     this.watch.violations.push(problem);
   }
 }
-
-type WorkParams = Readonly<Record<string, unknown>>;

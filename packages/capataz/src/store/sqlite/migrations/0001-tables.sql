@@ -93,9 +93,9 @@ CREATE TABLE tasks (
   execution_limit_ms INTEGER NOT NULL,
   timers TEXT NOT NULL,
   due_at INTEGER,
-  spec TEXT NOT NULL,
-  UNIQUE (job, id)
+  spec TEXT NOT NULL
 ) STRICT;
+CREATE INDEX tasks_by_job ON tasks (job);
 CREATE INDEX tasks_queue ON tasks (class, rank, n, lost_runs) WHERE queued = 1;
 CREATE INDEX tasks_held ON tasks (worker, hand_out) WHERE worker IS NOT NULL;
 CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
