@@ -24,7 +24,7 @@ const maxPriority = 1_000;
  * Weight of what a handler may leave in one place (data, result, params). Escaped, it takes up to six
  * times as many characters of text, and no text is longer than 512 Mi.
  */
-const maxPayload = 16 * 1024 * 1024;
+export const maxPayload = 16 * 1024 * 1024;
 const dispatchKeys: readonly (keyof DispatchOptions)[] = [
   'on',
   'priority',

@@ -428,3 +428,13 @@ test('a held job goes on taking reports and deadlines', () => {
   assert.equal(change(held, reported({})).job.status, 'finished');
   assert.equal(change(held, due('result', aHeldTask())).job.status, 'failed');
 });
+
+test('results that add up to more than a store can keep fail the job, and the rest stays', () => {
+  const big = 'x'.repeat(9 * 1024 * 1024);
+  const job = aWaitingJob({ data: { first: big } });
+  const { job: after } = change(job, reported({ data: { second: big } }));
+  assert.equal(after.status, 'failed');
+  assert.equal(after.error?.code, 'DATA_TOO_LARGE');
+  assert.deepEqual(Object.keys(after.data), ['first']);
+  assert.equal(change(job, reported({ data: { second: 'small' } })).job.status, 'finished');
+});

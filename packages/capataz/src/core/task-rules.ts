@@ -1,7 +1,15 @@
 import { errorClass } from '../protocol/worker-errors.ts';
 import { assert, unreachable } from '../std/assert.ts';
-import { isJsonObject, type JsonValue } from '../std/json.ts';
-import { endJob, enterState, giveUp, parkJob, queueTimers, toFailed } from './advance.ts';
+import { isJsonObject, type JsonValue, jsonWeight } from '../std/json.ts';
+import {
+  endJob,
+  enterState,
+  giveUp,
+  maxPayload,
+  parkJob,
+  queueTimers,
+  toFailed,
+} from './advance.ts';
 import type { HistoryEntry } from './history.ts';
 import type { JobError, Resume, Task, TaskWait } from './job.ts';
 import { backoffMs } from './retry.ts';
@@ -43,12 +51,24 @@ function onResult(step: Step, task: Task, report: Report): void {
     reason: status,
     ...(data === undefined || merged ? {} : { details: { data } }),
   });
-  if (merged) step.set({ data: { ...step.job.data, ...data } });
+  if (merged) {
+    const together = { ...step.job.data, ...data };
+    if (jsonWeight(together, maxPayload) >= maxPayload) return tooMuch(step, task);
+    step.set({ data: together });
+  }
   const target = Object.hasOwn(wait.on, status) ? wait.on[status] : undefined;
   if (target !== undefined) return enterState(step, target);
   toFailed(step, {
     code: 'UNKNOWN_STATUS',
     message: `the worker reported "${status}", and the state maps only ${Object.keys(wait.on).join(', ')}`,
+  });
+}
+
+/** Results add up: each may be allowed, and all of them together too long for any store. */
+function tooMuch(step: Step, task: Task): void {
+  toFailed(step, {
+    code: 'DATA_TOO_LARGE',
+    message: `the result of task ${task.id} would make job.data hold more than 16 Mi characters`,
   });
 }
 

@@ -102,9 +102,12 @@ function objectOf(flag: string, text: string): JsonObject {
 function jsonOf(what: string, text: string): JsonValue {
   const parsed = parseJson(text);
   if (parsed.ok) return parsed.value;
-  const reason =
-    parsed.problem === 'syntax' ? `is not JSON: ${syntaxProblem(text)}` : 'is nested too deep';
-  throw new UsageError(`${what} ${reason}`);
+  const reasons = {
+    syntax: () => `is not JSON: ${syntaxProblem(text)}`,
+    depth: () => 'is nested deeper than 64 levels',
+    size: () => 'has more than 250,000 members',
+  };
+  throw new UsageError(`${what} ${reasons[parsed.problem]()}`);
 }
 
 function syntaxProblem(text: string): string {
