@@ -49,6 +49,12 @@ export class Cluster {
     this.#spawn(name, ['worker', join(here, 'worker.ts'), ...who]);
   }
 
+  /** Resolves when the process of this name is gone. */
+  async ended(name: string): Promise<void> {
+    const child = this.#processes.get(name);
+    if (child !== undefined) await once(child, 'exit');
+  }
+
   signal(name: string, signal: NodeJS.Signals): void {
     this.#processes.get(name)?.kill(signal);
   }
