@@ -224,6 +224,18 @@ test('S-24: `offline` ends dispatch at once, but attempts stay current until sil
   assert.ok(!(await isCurrent(world, task)));
 });
 
+test('a worker that signs off and holds nothing leaves at once, one that holds something stays', async () => {
+  const world = await startWorld({ blueprints: [oneTask()] });
+  const idle = await world.worker('idle', { heartbeatMs: 3_000 });
+  const holder = await world.worker('holder', { heartbeatMs: 3_000 });
+  await world.create('one-task');
+  await holder.takeOne();
+  await idle.beat({ status: 'offline', currentTasks: [] });
+  await holder.beat({ status: 'offline' });
+  const ids = (await world.engine.workers.list()).map(({ worker }) => worker.id);
+  assert.deepEqual(ids, ['holder']);
+});
+
 test('S-37: a silence that ended while no instance was alive gets one heartbeat, once', async () => {
   const world = await startWorld({ blueprints: [oneTask({ executionLimit: '1h' })] });
   const worker = await world.worker('w1', { heartbeatMs: 15_000 });

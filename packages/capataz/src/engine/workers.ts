@@ -132,7 +132,17 @@ export class Workers implements WorkersPort {
         ? []
         : await this.#compare(presence, beat.currentTasks, beat.prefetched ?? []);
     const claimed = beat.currentTasks && [...beat.currentTasks, ...(beat.prefetched ?? [])];
+    if (beat.status === 'offline') await this.#signOff(presence);
     return [...new Set([...held.cancelledAmong(worker, claimed), ...gone])];
+  }
+
+  /** Who says good-bye and holds nothing is gone; what others hold stays current until silence. */
+  async #signOff(presence: Presence): Promise<void> {
+    const { id } = presence.record;
+    const holds = await this.#parts.store.heldBy(id);
+    if (holds.length > 0 || this.#present.get(id) !== presence) return;
+    this.#parts.log.info('a worker signed off', { worker: id });
+    await this.#forget(id);
   }
 
   /** What the worker says it holds against what is known. @returns attempts that are not its own. */
@@ -287,14 +297,18 @@ export class Workers implements WorkersPort {
 
   /** A worker's end of silence is due: it is lost, unless this instance has heard from it since. */
   async onSilence(worker: string): Promise<void> {
-    const { store, lobby, held, log } = this.#parts;
+    const { store, log } = this.#parts;
     const presence = this.#present.get(worker);
     const leftMs = presence?.silentInMs() ?? 0;
     if (leftMs > 0) return store.touchWorkers([{ id: worker, silentAfterMs: leftMs }]);
     log.warn('worker is silent; what it holds goes to others', { worker });
     await this.#lose(worker, presence?.record ?? null);
     // It may have registered again meanwhile.
-    if (this.#present.get(worker) !== presence) return;
+    if (this.#present.get(worker) === presence) await this.#forget(worker);
+  }
+
+  async #forget(worker: string): Promise<void> {
+    const { store, lobby, held } = this.#parts;
     this.#present.delete(worker);
     lobby.workerChanged(worker);
     held.forgetWorker(worker);
