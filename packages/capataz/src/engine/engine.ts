@@ -5,6 +5,7 @@ import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Random } from '../std/random.ts';
 import type { Store } from '../store/contract.ts';
+import { announce } from './announce.ts';
 import { HeldAttempts } from './attempts.ts';
 import { Caretaker } from './caretaker.ts';
 import { Committer } from './committer.ts';
@@ -93,6 +94,7 @@ export class Engine implements EnginePorts {
     committer.onCommitted((committed) => executor.onCommitted(committed));
     committer.onCommitted((committed) => timekeeper.onCommitted(committed));
     committer.onCommitted((committed) => live.onCommitted(committed));
+    committer.onCommitted((committed) => announce(committed, options.log));
     this.blueprints = registry;
     this.events = live;
     this.workers = workers;

@@ -247,7 +247,7 @@ export class Executor {
 
   #log(job: Job): HandlerLog {
     const { blueprint, state, correlationId } = job;
-    return this.#parts.log.child({ job: job.id, blueprint, state, correlation_id: correlationId });
+    return this.#parts.log.child({ job: job.id, blueprint, state, correlation: correlationId });
   }
 }
 
