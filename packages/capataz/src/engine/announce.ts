@@ -17,7 +17,7 @@ export function announce({ done }: Committed, log: Log): void {
         ...(entry.details === undefined ? {} : { details: entry.details }),
       };
       if (isFailure) log.warn('a handler failed', { ...fields, run: entry.number ?? 1 });
-      else log.error('a job is quarantined', fields);
+      else log.warn('a job is quarantined', fields);
     }
   }
 }
