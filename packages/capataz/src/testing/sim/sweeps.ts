@@ -1,24 +1,9 @@
+import { faultNames } from './faults.ts';
 import type { StoreFault } from './faulty-store.ts';
 import { type SimResult, simulate } from './scenario.ts';
 
 /** A small run without weather: what happens in it is only what the sweep does. */
-const cuts = {
-  jobs: 6,
-  workers: 2,
-  stormMs: 20_000,
-  without: [
-    'store-crash',
-    'store-fail',
-    'network',
-    'handlers',
-    'poison',
-    'server-kill',
-    'worker-kill',
-    'freeze',
-    'clock',
-    'operator',
-  ],
-} as const;
+const cuts = { jobs: 6, workers: 2, stormMs: 20_000, without: faultNames };
 
 export interface SweepStep extends SimResult {
   readonly nth: number;
