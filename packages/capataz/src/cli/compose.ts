@@ -132,7 +132,7 @@ async function listen(http: HttpServer, { host, port }: Config): Promise<string>
     return await http.listen({ host, port });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') throw error;
+    if (typeof code !== 'string') throw error;
     const reason = code === 'EADDRINUSE' ? 'is taken by another process' : `is refused (${code})`;
     throw new CapatazError(
       'CONFIG_INVALID',

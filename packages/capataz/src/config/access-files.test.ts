@@ -100,3 +100,13 @@ test('A-54: what is wrong in workers.toml is named by file, entry and field', ()
     '[a b] token: must be a string that is not empty',
   ]);
 });
+
+test('A-54: tokens that no header carries and patterns that are none are refused', () => {
+  assert.deepEqual(problemsOf(readClients, '[a]\ntoken = " spaced "\n[b]\ntoken = "señor"'), [
+    '[a] token: must be printable ASCII without blanks at its ends',
+    '[b] token: must be printable ASCII without blanks at its ends',
+  ]);
+  const [problem] = problemsOf(readWorkers, '["pattern:gpu-[z-a]"]\ntoken = "t"');
+  assert.match(problem ?? '', /pattern "gpu-\[z-a\]" has a range that goes backwards/);
+  assert.equal(readWorkers(fileWith('["pattern:gpu-[a-c]*"]\ntoken = "t"')).length, 1);
+});

@@ -65,12 +65,30 @@ export function readWorkers(file: string): WorkerEntry[] {
     const id = isPattern ? entry.name.slice(patternPrefix.length) : entry.name;
     if (!(isPattern ? /^[a-zA-Z0-9_*?[\]!-]+$/ : /^[a-zA-Z0-9_-]+$/).test(id)) {
       entry.problem(null, 'a worker id is made of letters, digits, "_" and "-"');
+    } else if (isPattern && !isGlob(id)) {
+      entry.problem(
+        null,
+        `the pattern "${id}" has a range that goes backwards or a bracket too many`,
+      );
     }
     const token = entry.token();
     workers.push(isPattern ? { pattern: id, token } : { id, token });
   }
   problems.throwIfAny();
   return workers;
+}
+
+/** Mirrors what the server makes of it: letters and digits in brackets become a class as they stand. */
+function isGlob(pattern: string): boolean {
+  return [...pattern.matchAll(/\[!?([^\]]+)\]/g)].every(([, members = '']) => isClass(members));
+}
+
+function isClass(members: string): boolean {
+  try {
+    return new RegExp(`[${members}]`) !== null;
+  } catch {
+    return false;
+  }
 }
 
 function entriesOf(file: string, problems: Problems): Entry[] {
@@ -143,7 +161,7 @@ class Entry {
     if (token !== undefined && path !== undefined) {
       this.problem('token_file', 'stands beside token; keep one of them');
     }
-    if (typeof token === 'string' && token !== '') return token;
+    if (typeof token === 'string' && token !== '') return this.#sendable('token', token);
     if (token === undefined && typeof path === 'string') return this.#tokenOf(path);
     this.problem(
       'token',
@@ -152,12 +170,20 @@ class Entry {
     return '';
   }
 
+  /** What no header carries unchanged would never match. */
+  #sendable(field: string, token: string): string {
+    if (!/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(token)) {
+      this.problem(field, 'must be printable ASCII without blanks at its ends');
+    }
+    return token;
+  }
+
   #tokenOf(path: string): string {
     const absolute = resolve(dirname(this.#file), path);
     try {
       const token = readFileSync(absolute, 'utf8').trim();
       if (token === '') this.problem('token_file', `${absolute} is empty`);
-      return token;
+      return token === '' ? '' : this.#sendable('token_file', token);
     } catch (error) {
       this.problem('token_file', `${absolute} cannot be read (${codeOf(error)})`);
       return '';

@@ -86,6 +86,9 @@ function parseUrl(text: string): Parsed {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return refused(`must be a URL that begins with http:// or https://, not "${text}"`);
   }
+  if (url.username !== '' || url.password !== '') {
+    return refused('must hold no user name and no password; tokens have settings of their own');
+  }
   return { ok: true, value: text.replace(/\/+$/, '') };
 }
 

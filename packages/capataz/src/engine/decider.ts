@@ -10,6 +10,7 @@ import { InternalError } from '../std/assert.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Random } from '../std/random.ts';
+import { RateCap } from '../std/rate-cap.ts';
 import type { Note, Store } from '../store/contract.ts';
 import type { HeldAttempts } from './attempts.ts';
 import type { Committer } from './committer.ts';
@@ -50,6 +51,9 @@ export interface DeciderParts {
 
 /** A race is lost only to another change of the same job; ten in a row mean something is wrong. */
 const maxRounds = 10;
+/** Refusals that a job's book takes in. */
+const refusalCap = { most: 20, windowMs: 60_000 };
+const moreLeftOut = { note: 'further refusals within this minute are left out' };
 
 /** Decisions that need no blueprint: they must work for a job whose version is gone. */
 const withoutBlueprint: ReadonlySet<Signal['type']> = new Set([
@@ -69,9 +73,11 @@ interface Pending {
 /** Brings signals to jobs: read, decide, commit, and again where another was faster. */
 export class Decider {
   readonly #parts: DeciderParts;
+  readonly #refusals: RateCap;
 
   constructor(parts: DeciderParts) {
     this.#parts = parts;
+    this.#refusals = new RateCap(parts.clock, refusalCap);
   }
 
   async one(address: Address): Promise<Applied> {
@@ -125,7 +131,7 @@ export class Decider {
         again.push({ ...item, isFresh: true });
       } else {
         answers[item.index] = answer;
-        notes.push(...refusalNote(item.address, answer));
+        notes.push(...this.#refusalNote(item.address, answer));
       }
     }
     if (decided.length > 0 || notes.length > 0 || own !== null) {
@@ -178,6 +184,20 @@ export class Decider {
     });
     if (decision.type === 'refusal') return { type: 'refused', reason: decision.reason, job };
     return { before: job, change: decision };
+  }
+
+  /**
+   * A refusal is an entry of the book, yet whoever knows a job's id can cause them without end: after
+   * so many in a minute the rest is left out, and the last one says so.
+   */
+  #refusalNote({ onRefusal }: Address, answer: Applied): Note[] {
+    if (onRefusal === undefined || answer.type !== 'refused' || answer.job === null) return [];
+    const { id } = answer.job;
+    const admission = this.#refusals.admit(id);
+    if (admission === 'no') return [];
+    const entries = onRefusal(answer.reason, answer.job);
+    if (admission === 'yes') return [{ jobId: id, entries }];
+    return [{ jobId: id, entries: entries.map((entry) => ({ ...entry, details: moreLeftOut })) }];
   }
 
   async #readJobs(pending: readonly Pending[]): Promise<(Job | null)[]> {
@@ -236,11 +256,6 @@ function isAbout(address: Address | undefined, task: Task): boolean {
   return 'taskId' in address.about
     ? address.about.taskId === task.id
     : address.about.attempt === task.attempt?.id;
-}
-
-function refusalNote({ onRefusal }: Address, answer: Applied): Note[] {
-  if (onRefusal === undefined || answer.type !== 'refused' || answer.job === null) return [];
-  return [{ jobId: answer.job.id, entries: onRefusal(answer.reason, answer.job) }];
 }
 
 /** The tasks that the change queues at once. */

@@ -41,6 +41,8 @@ export interface WorkersParts {
 
 /** Prefetch of a batching worker: this many times its slots may be held (S-40). */
 const prefetchFactor = 4;
+/** Of the text that a refused report gives for its attempt, the book keeps so much. */
+const longestNoted = 100;
 
 /** The workers as this instance knows them, and everything that they ask for. */
 export class Workers implements WorkersPort {
@@ -401,7 +403,9 @@ function reportAddress(worker: string, { jobId, attempt, report }: TaskReport): 
       const cause = report.handedBack === 'started' ? 'handed_back' : 'not_started';
       return { type: 'returned', task, attempt, cause };
     },
-    onRefusal: (reason) => [{ type: 'report_refused', attempt, worker, reason }],
+    onRefusal: (reason) => [
+      { type: 'report_refused', attempt: attempt.slice(0, longestNoted), worker, reason },
+    ],
   };
 }
 

@@ -11,6 +11,7 @@ import { rxonVersion } from '../protocol/worker-api.ts';
 import type { Clock } from '../std/clock.ts';
 import { parseJson } from '../std/json.ts';
 import type { Log } from '../std/log.ts';
+import { RateCap } from '../std/rate-cap.ts';
 import type { Access } from './access.ts';
 import { closeGracefully } from './close.ts';
 import type { ServerContext } from './context.ts';
@@ -194,7 +195,15 @@ function refusalFrom(admit: () => void): CapatazError | undefined {
   }
 }
 
-function addErrorAnswers(app: FastifyInstance, { log }: ServerContext, index: RouteIndex): void {
+/** Lines of the log that one address can cause by wrong tokens. */
+const strangerCap = { most: 20, windowMs: 60_000 };
+
+function addErrorAnswers(
+  app: FastifyInstance,
+  { log, clock }: ServerContext,
+  index: RouteIndex,
+): void {
+  const strangers = new RateCap(clock, strangerCap);
   app.setErrorHandler((error, request, reply) => {
     const refusal = refusalOf(error);
     if (refusal === undefined || refusal.code === 'INTERNAL') {
@@ -208,6 +217,14 @@ function addErrorAnswers(app: FastifyInstance, { log }: ServerContext, index: Ro
         log.debug('a caller hung up before its request was whole', about);
       else log.error('a request failed', about);
       return answerError(reply, internalError());
+    }
+    if (refusal.code === 'UNAUTHORIZED' || refusal.code === 'FORBIDDEN') {
+      const admission = strangers.admit(request.ip);
+      const left = admission === 'last' ? { more: 'left out within this minute' } : {};
+      const { code, message: reason } = refusal;
+      const about = { code, reason, route: request.routeOptions.url, from: request.ip, ...left };
+      if (admission !== 'no')
+        log.warn('a caller was refused', { ...about, ...subjectsOf(request) });
     }
     return answerError(reply, refusal);
   });

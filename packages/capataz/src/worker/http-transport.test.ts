@@ -134,8 +134,69 @@ test('S-40: a worker works against a real server, over few connections', async (
   await done.promise;
   assert.equal(new Set(reported).size, total);
   await worker.stop();
-  assert.ok(sockets.size <= 4, `${sockets.size} connections`);
+  assert.ok(sockets.size <= 8, `${sockets.size} connections`);
   const closed = once(server, 'close');
   server.close();
   await closed;
 });
+
+test('a heartbeat has a connection of its own while a slow server holds every post', async () => {
+  const beaten = Promise.withResolvers<void>();
+  const held: (() => void)[] = [];
+  let isSlow = true;
+  let given = 0;
+  const { url, server } = await listen(({ method, path = '', body }, response) => {
+    if (path.includes('/tasks/next')) {
+      if (given > 0) return;
+      given = 150;
+      json(response, 200, { tasks: Array.from({ length: given }, (_, index) => taskOf(index)) });
+    } else if (path === '/_worker/tasks/results') {
+      const { results } = JSON.parse(body) as ResultsBody;
+      const accepted = results.map(() => ({
+        status: 'accepted',
+        transition: 'success_transition',
+      }));
+      const answer = (): void => json(response, 200, { results: accepted, tasks: [] });
+      if (isSlow) held.push(answer);
+      else answer();
+    } else {
+      // Three posts and a poll are under way, and none of them is answered.
+      if (method === 'PATCH' && held.length >= 3) beaten.resolve();
+      json(response, 200, { status: method === 'PATCH' ? 'ok' : 'registered' });
+    }
+  });
+  const worker = createWorker({
+    url,
+    id: 'w',
+    concurrency: 300,
+    heartbeat: '100ms',
+    skills: {
+      // In three waves, so that there is something for three posts.
+      slow: ({ params }) => {
+        const number = Number(params.number);
+        if (number === 0) return null;
+        if (number < 70) return Promise.resolve();
+        return new Promise<void>((resolve) => setImmediate(resolve));
+      },
+    },
+  });
+  await worker.start();
+  await beaten.promise;
+  isSlow = false;
+  for (const answer of held) answer();
+  await worker.stop();
+  server.closeAllConnections();
+  server.close();
+});
+
+function taskOf(number: number): object {
+  return {
+    job_id: `j${number}`,
+    task_id: `a${number}`,
+    type: 'slow',
+    params: { number },
+    priority: 0,
+    timestamp: 0,
+    tracing_context: {},
+  };
+}

@@ -7,7 +7,7 @@ import {
   type TasksAnswer,
 } from '../protocol/worker-api.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../std/json.ts';
-import { type Transport, TransportError } from './transport.ts';
+import { mostPostsAtOnce, type Transport, TransportError } from './transport.ts';
 
 export interface HttpTransportOptions {
   /** Where the server listens: `http://host:port`, or `https://…`; a path before ours is kept. */
@@ -16,8 +16,12 @@ export interface HttpTransportOptions {
   readonly workerId: string;
 }
 
-/** One for each kind of request that may be under way: poll, results, heartbeat, event. */
-const maxSockets = 4;
+/**
+ * One for each request that may be under way: register, poll, heartbeat, event and the posts. With
+ * fewer a heartbeat would wait behind posts that a slow server holds, and the worker would take the
+ * link for dead.
+ */
+const maxSockets = 5 + mostPostsAtOnce;
 
 /** Larger answers are refused: no honest one comes near, and memory has an end. */
 const maxAnswerBytes = 64 * 1024 * 1024;

@@ -27,6 +27,9 @@ export interface Transport {
   close(): void;
 }
 
+/** Reports may be under way in so many posts at once: one decided, one stored, one on its way. */
+export const mostPostsAtOnce = 3;
+
 export interface PollQuery {
   readonly max: number;
   readonly timeoutSeconds: number;

@@ -6,7 +6,7 @@ import { type WorkerOptions, type WorkerSettings, workerSettings } from './optio
 import { ProgressSender } from './progress.ts';
 import { registrationBody } from './registration.ts';
 import { Reporter } from './reporter.ts';
-import { TransportError } from './transport.ts';
+import { mostPostsAtOnce, TransportError } from './transport.ts';
 import { Workload } from './workload.ts';
 
 /**
@@ -49,8 +49,6 @@ const pollGraceMs = 5_000;
 /** A poll that comes back empty so soon was not held, by a server that stops, say, or a proxy. */
 const hastyPollMs = 1_000;
 const registerLimitMs = 10_000;
-/** One that the server decides, one that the store writes, one on its way. */
-const postsAtOnce = 3;
 /** How long a stopping worker tries to get its last results answered. */
 const flushLimitMs = 10_000;
 const farewellLimitMs = 2_000;
@@ -92,7 +90,7 @@ class PullWorker implements Worker {
       beat: lane(),
       event: lane(),
     };
-    this.#reportLanes = Array.from({ length: postsAtOnce }, lane);
+    this.#reportLanes = Array.from({ length: mostPostsAtOnce }, lane);
     this.#progress = new ProgressSender({
       lane: this.#lanes.event,
       transport,

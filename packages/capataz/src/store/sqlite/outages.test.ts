@@ -1,9 +1,11 @@
 /** What happens to the writing thread and to the folder while a store is open. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import {
   changeOf,
@@ -137,3 +139,27 @@ test('a thread that dies while the folder is gone makes no empty database there'
     rmSync(folder, { recursive: true });
     renameSync(`${folder}-aside`, folder);
   }));
+
+test('what a rolled back commit left in memory is gone, even where the disk fails again', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'capataz-disk-'));
+  const file = (name: string): string =>
+    fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    [
+      '--import',
+      file('failing-disk-hook.ts'),
+      '--conditions=capataz-source',
+      file('failing-disk.ts'),
+      folder,
+    ],
+    { encoding: 'utf8' },
+  );
+  assert.ok(stdout.startsWith('{'), stderr);
+  assert.deepEqual(JSON.parse(stdout), {
+    refused: 'STORE_UNAVAILABLE',
+    sequences: [1, 2, 3],
+    handedOut: ['blue'],
+  });
+  rmSync(folder, { recursive: true });
+});

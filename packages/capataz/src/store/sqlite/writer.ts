@@ -27,6 +27,8 @@ class Writer {
   readonly #database: DatabaseSync;
   readonly #state: WriterState;
   readonly #housekeeping = new Housekeeping();
+  /** What the state remembers may be of a transaction that was rolled back. */
+  #isStale = false;
 
   constructor({ database, synchronous, history }: WriterOptions) {
     this.#database = openWriting(database, synchronous);
@@ -49,6 +51,8 @@ class Writer {
   #transact(operations: readonly Operation[]): Reply[] {
     this.#begin();
     try {
+      if (this.#isStale) this.#state.reload();
+      this.#isStale = false;
       const replies: Reply[] = [];
       let latest = 0;
       for (const operation of operations) {
@@ -59,15 +63,21 @@ class Writer {
       this.#database.exec('COMMIT');
       return replies;
     } catch (error) {
-      // A full disk or a failed write may have rolled back already.
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      // Read anew by the next transaction: the disk that failed this one may fail a read here, too.
+      this.#isStale = true;
       this.#housekeeping.undone();
-      this.#state.reload();
+      this.#rollBack();
       throw error;
     }
   }
 
+  /** A full disk or a failed write may have rolled back already. */
+  #rollBack(): void {
+    if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+  }
+
   #begin(): void {
+    this.#rollBack();
     for (let tries = 1; ; tries += 1) {
       try {
         this.#database.exec('BEGIN IMMEDIATE');
