@@ -77,7 +77,8 @@ export class Bench {
   }
 
   async stop(): Promise<void> {
-    for (const child of this.#children) {
+    // Workers first: they hand back what they hold, and somebody has to take it.
+    for (const child of [...this.#children].reverse()) {
       const exit = once(child, 'exit');
       child.kill('SIGTERM');
       await exit;
