@@ -15,14 +15,14 @@ export type Outcome<T> =
   | { readonly ok: false; readonly error: TransportError };
 
 const firstPauseMs = 50;
-/** A server that has come back is found within a second. */
-const longestPauseMs = 1_000;
+/** A server that has come back is found within half a second. */
+const longestPauseMs = 500;
 /** A quota may ask for more patience than an outage; beyond this nobody would notice its end. */
 const longestObeyedMs = 30_000;
 
 /**
  * One kind of request: at most one is under way, and after a failure the lane pauses, at first
- * 25 to 50 ms, doubling to at most a second. A lane waits by the clock it was given and trusts no
+ * 25 to 50 ms, doubling to at most half a second. A lane waits by the clock it was given and trusts no
  * transport to give up by itself.
  */
 export class Lane {
