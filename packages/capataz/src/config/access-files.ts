@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { globPattern } from '../std/glob.ts';
 import { cleanJson, type JsonObject } from '../std/json.ts';
 import { nearest } from '../std/nearest.ts';
 import { Problems } from './problems.ts';
@@ -78,14 +79,10 @@ export function readWorkers(file: string): WorkerEntry[] {
   return workers;
 }
 
-/** Mirrors what the server makes of it: letters and digits in brackets become a class as they stand. */
 function isGlob(pattern: string): boolean {
-  return [...pattern.matchAll(/\[!?([^\]]+)\]/g)].every(([, members = '']) => isClass(members));
-}
-
-function isClass(members: string): boolean {
   try {
-    return new RegExp(`[${members}]`) !== null;
+    globPattern(pattern);
+    return true;
   } catch {
     return false;
   }

@@ -1,10 +1,10 @@
+import type { Blueprint } from '../core/blueprint.ts';
 import type { Change } from '../core/change.ts';
 import { decide } from '../core/decide.ts';
 import type { ClientInfo } from '../core/handler.ts';
 import type { Job, Task } from '../core/job.ts';
-import { taskClass } from '../core/requirements.ts';
 import type { RefusalReason, Signal } from '../core/signal.ts';
-import type { LeaseOffer } from '../core/step.ts';
+import type { DecideContext, LeaseOffer } from '../core/step.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { InternalError } from '../std/assert.ts';
 import type { Clock } from '../std/clock.ts';
@@ -15,7 +15,7 @@ import type { Note, Store } from '../store/contract.ts';
 import type { HeldAttempts } from './attempts.ts';
 import type { Committer } from './committer.ts';
 import type { JobCache } from './job-cache.ts';
-import type { Ticket, Wake } from './lobby.ts';
+import { type Ticket, wakesOf } from './lobby.ts';
 import type { Registry } from './registry.ts';
 
 /** A signal for one job. `signal` is called with what is read, and again after each lost race. */
@@ -78,6 +78,13 @@ export class Decider {
   constructor(parts: DeciderParts) {
     this.#parts = parts;
     this.#refusals = new RateCap(parts.clock, refusalCap);
+  }
+
+  /** The first decision about a job that is not stored yet; whoever asks commits it. */
+  create(job: Job, blueprint: Blueprint, startDelayMs: number): Change {
+    const decision = decide(job, { type: 'created', startDelayMs }, blueprint, this.#context(job));
+    if (decision.type === 'change') return decision;
+    throw new InternalError(`a new job was refused: ${decision.reason}`);
   }
 
   async one(address: Address): Promise<Applied> {
@@ -147,7 +154,7 @@ export class Decider {
     own: Ticket | null,
   ): Promise<Pending[]> {
     const changes = decided.map(({ change }) => ({ change }));
-    const wakes = decided.flatMap(({ change, task }) => queuedBy(change, task));
+    const wakes = decided.flatMap(({ change, task }) => wakesOf(change, task));
     const outcome = await this.#parts.committer.commit({ changes, notes }, wakes, own);
     const again: Pending[] = [];
     for (const [position, { item, before, change }] of decided.entries()) {
@@ -171,19 +178,24 @@ export class Decider {
   ): Exclude<Applied, { type: 'done' }> | { readonly before: Job; readonly change: Change } {
     if (job === null) return { type: 'refused', reason: 'job_not_found', job };
     const signal = address.signal(task);
-    const { registry, clock, random, maxTransitions, client, offerLease } = this.#parts;
-    const blueprint = registry.find(job.blueprint, job.blueprintVersion);
+    const blueprint = this.#parts.registry.find(job.blueprint, job.blueprintVersion);
     if (blueprint === null && !withoutBlueprint.has(signal.type)) return { type: 'not_held', job };
-    const decision = decide(job, signal, blueprint, {
+    const decision = decide(job, signal, blueprint, this.#context(job));
+    if (decision.type === 'refusal') return { type: 'refused', reason: decision.reason, job };
+    return { before: job, change: decision };
+  }
+
+  /** What a decision about this job may use now. */
+  #context(job: Job): DecideContext {
+    const { clock, random, maxTransitions, client, offerLease } = this.#parts;
+    return {
       now: clock.now(),
       client: client(job.client),
       maxTransitions,
       newId: () => random.id(),
       chance: random.next(),
       lease: offerLease(),
-    });
-    if (decision.type === 'refusal') return { type: 'refused', reason: decision.reason, job };
-    return { before: job, change: decision };
+    };
   }
 
   /**
@@ -256,17 +268,4 @@ function isAbout(address: Address | undefined, task: Task): boolean {
   return 'taskId' in address.about
     ? address.about.taskId === task.id
     : address.about.attempt === task.attempt?.id;
-}
-
-/** The tasks that the change queues at once. */
-function queuedBy(change: Change, task: Task | null): Wake[] {
-  if (change.job.held) return [];
-  const wakes: Wake[] = [];
-  for (const item of change.tasks) {
-    if (item.type !== 'start' && item.type !== 'requeue') continue;
-    if (item.timers.some(({ name }) => name === 'ready')) continue;
-    const spec = item.type === 'start' ? item.spec : task?.spec;
-    if (spec !== undefined) wakes.push({ taskClass: taskClass(spec), strategy: spec.strategy });
-  }
-  return wakes;
 }

@@ -1,23 +1,18 @@
 import type { Blueprint } from '../core/blueprint.ts';
-import type { Change } from '../core/change.ts';
-import { decide } from '../core/decide.ts';
-import type { ClientInfo } from '../core/handler.ts';
 import type { StoredEntry } from '../core/history.ts';
 import type { Job } from '../core/job.ts';
-import { taskClass } from '../core/requirements.ts';
 import { type RefusalReason, refusalReasons, type Signal } from '../core/signal.ts';
 import type { StandardIssue } from '../core/standard-schema.ts';
 import type { WhyView } from '../protocol/client-api.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { InternalError } from '../std/assert.ts';
-import type { Clock } from '../std/clock.ts';
 import { cleanJson, type JsonValue } from '../std/json.ts';
 import type { Random } from '../std/random.ts';
 import type { ChangeOutcome, ChangeRequest, JobQuery, Store } from '../store/contract.ts';
 import type { Committer } from './committer.ts';
 import type { Decider } from './decider.ts';
 import type { Executor } from './executor.ts';
-import type { Wake } from './lobby.ts';
+import { wakesOf } from './lobby.ts';
 import type { CreatedJob, CreateJob, JobsPort, Progress } from './ports.ts';
 import type { Registry } from './registry.ts';
 import type { WhyReader } from './why.ts';
@@ -28,10 +23,7 @@ export interface JobsParts {
   readonly decider: Decider;
   readonly committer: Committer;
   readonly why: WhyReader;
-  readonly clock: Clock;
   readonly random: Random;
-  readonly maxTransitions: number;
-  readonly client: (name: string) => ClientInfo;
   readonly executor: Executor;
   readonly progress: (jobId: string) => Progress | null;
 }
@@ -49,7 +41,7 @@ export class Jobs implements JobsPort {
   async create(requests: readonly CreateJob[]): Promise<(CreatedJob | CapatazError)[]> {
     const prepared = await Promise.all(requests.map((request) => this.#prepare(request)));
     const changes = prepared.flatMap((item) => (item instanceof CapatazError ? [] : [item]));
-    const wakes = changes.flatMap(({ change }) => queuedAtOnce(change));
+    const wakes = changes.flatMap(({ change }) => wakesOf(change, null));
     const outcome =
       changes.length === 0 ? null : await this.#parts.committer.commit({ changes }, wakes);
     let next = 0;
@@ -65,11 +57,8 @@ export class Jobs implements JobsPort {
     try {
       const blueprint = this.#parts.registry.get(request.blueprint, request.version);
       const input = await validInput(blueprint, request.input);
-      const change = this.#decideCreation(
-        newJob(blueprint, input, request, this.#parts.random),
-        request,
-        blueprint,
-      );
+      const job = newJob(blueprint, input, request, this.#parts.random);
+      const change = this.#parts.decider.create(job, blueprint, request.startDelayMs ?? 0);
       return request.idempotency === undefined
         ? { change }
         : { change, idempotency: request.idempotency };
@@ -77,21 +66,6 @@ export class Jobs implements JobsPort {
       if (error instanceof CapatazError) return error;
       throw error;
     }
-  }
-
-  #decideCreation(job: Job, request: CreateJob, blueprint: Blueprint): Change {
-    const { clock, random, client, maxTransitions, executor } = this.#parts;
-    const signal = { type: 'created', startDelayMs: request.startDelayMs ?? 0 } as const;
-    const decision = decide(job, signal, blueprint, {
-      now: clock.now(),
-      client: client(job.client),
-      maxTransitions,
-      newId: () => random.id(),
-      chance: random.next(),
-      lease: executor.offerLease(),
-    });
-    if (decision.type === 'change') return decision;
-    throw new InternalError(`a new job was refused: ${decision.reason}`);
   }
 
   async get(id: string, client: string | null): Promise<Job> {
@@ -255,11 +229,4 @@ async function validInput(blueprint: Blueprint, input: JsonValue): Promise<JsonV
 function issueText({ message, path }: StandardIssue): string {
   const where = path?.map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
   return where === undefined || where === '' ? message : `${where}: ${message}`;
-}
-
-function queuedAtOnce({ tasks }: Change): Wake[] {
-  return tasks.flatMap((task) => {
-    if (task.type !== 'start' || task.timers.some(({ name }) => name === 'ready')) return [];
-    return [{ taskClass: taskClass(task.spec), strategy: task.spec.strategy }];
-  });
 }

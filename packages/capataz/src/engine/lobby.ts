@@ -1,5 +1,6 @@
+import type { Change } from '../core/change.ts';
 import type { Task } from '../core/job.ts';
-import { misfit, type TaskClass } from '../core/requirements.ts';
+import { misfit, type TaskClass, taskClass } from '../core/requirements.ts';
 import { type Candidate, type Choice, pick, type StrategyName } from '../core/strategy.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import type { Random } from '../std/random.ts';
@@ -283,6 +284,19 @@ export class Lobby {
 export interface Wake {
   readonly taskClass: TaskClass;
   readonly strategy: StrategyName;
+}
+
+/** The tasks that the change queues at once. */
+export function wakesOf(change: Change, task: Task | null): Wake[] {
+  if (change.job.held) return [];
+  const wakes: Wake[] = [];
+  for (const item of change.tasks) {
+    if (item.type !== 'start' && item.type !== 'requeue') continue;
+    if (item.timers.some(({ name }) => name === 'ready')) continue;
+    const spec = item.type === 'start' ? item.spec : task?.spec;
+    if (spec !== undefined) wakes.push({ taskClass: taskClass(spec), strategy: spec.strategy });
+  }
+  return wakes;
 }
 
 interface Candidacy extends Candidate {

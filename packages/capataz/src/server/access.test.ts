@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { globPattern } from '../std/glob.ts';
 import { createAccess, developmentClient } from './access.ts';
-import { globPattern } from './glob.ts';
 
 test('A-48: the own token first, then patterns, then the common one, and none beside it', () => {
   const access = createAccess({

@@ -1,21 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { ClientEntry, WorkerEntry } from '../config/access-files.ts';
 import type { ClientInfo } from '../core/handler.ts';
 import { CapatazError } from '../protocol/errors.ts';
-import type { JsonObject } from '../std/json.ts';
-import { globPattern } from './glob.ts';
-
-/** A client as the configuration names it. */
-export interface ClientEntry {
-  readonly name: string;
-  readonly token: string;
-  readonly plan?: string;
-  readonly params?: JsonObject;
-}
-
-/** A worker's own token, or one for all whose id matches a glob pattern (`gpu-*`). */
-export type WorkerEntry =
-  | { readonly id: string; readonly token: string }
-  | { readonly pattern: string; readonly token: string };
+import { globPattern } from '../std/glob.ts';
 
 export interface AccessEntries {
   /** Null: open mode, everyone is the client `dev`. */

@@ -1,10 +1,9 @@
+export type { ClientEntry, WorkerEntry } from '../config/access-files.ts';
 export {
   type Access,
   type AccessEntries,
-  type ClientEntry,
   createAccess,
   developmentClient,
-  type WorkerEntry,
 } from './access.ts';
 export { createHttpServer, type HttpServer, type HttpServerOptions } from './http-server.ts';
 export { defaultLimits, type Limits } from './limits.ts';
