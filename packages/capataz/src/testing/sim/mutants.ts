@@ -171,7 +171,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'core/task-rules.ts',
-        find: 'if (merged) step.set({ data: { ...step.job.data, ...data } });',
+        find: 'step.set({ data: together });',
         replace: '',
       },
     ],
