@@ -1,4 +1,5 @@
 import type { Task } from '../core/job.ts';
+import type { TaskClass } from '../core/requirements.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import type { CancelTimer, Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
@@ -29,6 +30,12 @@ export interface DoneChange {
 }
 
 const lookAgainMs = 1_000;
+
+/** The claims of a commit see what it queues: what they have drained nobody needs to look for. */
+function leftQueued(wakes: readonly Wake[], { claims }: WorkOutcome): TaskClass[] {
+  const drained = new Set(claims.flatMap(({ drained }) => drained));
+  return wakes.map(({ taskClass }) => taskClass).filter(({ key }) => !drained.has(key));
+}
 
 interface CommitterParts {
   readonly store: Store;
@@ -129,7 +136,7 @@ export class Committer {
       throw error;
     }
     const { done, freed } = this.#recordChanges(work.changes ?? [], outcome);
-    this.#lobby.queued(wakes.map(({ taskClass }) => taskClass));
+    this.#lobby.queued(leftQueued(wakes, outcome));
     const assigned = this.#recordClaims(matches, outcome);
     this.#tell(work, done, assigned);
     this.#serveOverlooked(mark, wakes, freed, matches);

@@ -2,7 +2,8 @@ import { assert } from '../../std/assert.ts';
 import { earliest, isQueued, keyLifeMs } from '../rules.ts';
 import type { FoundJob, PlannedTask, TaskPlan, Times } from './change-plan.ts';
 import type { ChangeMessage, TaskMessage } from './messages.ts';
-import type { WriterState } from './writer-state.ts';
+import { textAt } from './texts.ts';
+import { openBook, type WriterState } from './writer-state.ts';
 
 /** What a change that passed every check writes. Nothing here may refuse. */
 
@@ -10,6 +11,8 @@ export type Cancelled = { worker: string; attempt: string }[];
 
 export interface CheckedChange {
   readonly change: ChangeMessage;
+  /** What the references in it mean. */
+  readonly texts: readonly string[];
   readonly found: FoundJob | undefined;
   readonly next: Times;
   readonly plan: TaskPlan;
@@ -17,9 +20,9 @@ export interface CheckedChange {
 
 /** @returns the attempts that ended without having been named. */
 export function writeChange(state: WriterState, checked: CheckedChange, at: number): Cancelled {
-  const { change, found } = checked;
-  const n = found?.n ?? createJob(state, change, at);
-  state.write(n, change.book, at);
+  const { change, texts, found } = checked;
+  const n = found?.n ?? createJob(state, change, texts, at);
+  state.write(n, openBook(change.book, texts), at);
   return change.ends === null ? keepJob(state, n, checked) : endJob(state, n, checked, change.ends);
 }
 
@@ -27,10 +30,12 @@ export function writeChange(state: WriterState, checked: CheckedChange, at: numb
 function createJob(
   state: WriterState,
   { id, client, unchanging, idempotency }: ChangeMessage,
+  texts: readonly string[],
   at: number,
 ): number {
   assert(unchanging !== null, 'a new job came without its input');
-  const { input, fixed } = unchanging;
+  const input = textAt(texts, unchanging.input);
+  const fixed = textAt(texts, unchanging.fixed);
   if (idempotency !== null) {
     const { key, bodyHash } = idempotency;
     state.statements.run('key-save', client, key, bodyHash, id, at + keyLifeMs);
@@ -44,13 +49,13 @@ function createJob(
 function endJob(
   state: WriterState,
   n: number,
-  { change, plan }: CheckedChange,
+  { change, texts, plan }: CheckedChange,
   status: NonNullable<ChangeMessage['ends']>,
 ): Cancelled {
-  const { row, decidedOn } = change;
+  const { decidedOn } = change;
   const cancelled = decidedOn === 0 ? [] : endTasks(state, n, change.tasks, plan);
   if (decidedOn > 0) state.statements.run('job-delete', n);
-  state.statements.run('ended-insert', n, ...row);
+  state.statements.run('ended-insert', n, ...rowOf(change, texts));
   state.release(n);
   if (state.history === 'off') state.forget(n);
   state.count(`ended:${status}`);
@@ -95,15 +100,16 @@ function deleteTasks(state: WriterState, n: number, named: ReadonlySet<string>):
 function keepJob(
   state: WriterState,
   n: number,
-  { change, found, next, plan }: CheckedChange,
+  { change, texts, found, next, plan }: CheckedChange,
 ): Cancelled {
-  const { held, reservations, row } = change;
+  const { held, reservations } = change;
+  const row = rowOf(change, texts);
   const statement = found === undefined ? 'job-insert' : 'job-update';
   state.statements.run(statement, n, next.leaseUntil, next.timers, next.dueAt, ...row);
   const cancelled: Cancelled = [];
   for (const [index, step] of change.tasks.entries()) {
     if (step.type === 'cancel_all') cancelled.push(...deleteTasks(state, n, new Set()));
-    else writeTask(state, n, step, plan.targets[index] ?? null, held === 1);
+    else writeTask(state, n, { step, texts, target: plan.targets[index] ?? null }, held === 1);
   }
   const isHoldTurned = found !== undefined && found.held !== held;
   if (isHoldTurned) state.statements.run('tasks-hold', n, held);
@@ -114,11 +120,20 @@ function keepJob(
   return cancelled;
 }
 
+function rowOf({ row, rest, data }: ChangeMessage, texts: readonly string[]) {
+  return [...row, textAt(texts, rest), textAt(texts, data)];
+}
+
+interface PlannedStep {
+  readonly step: Exclude<TaskMessage, { type: 'cancel_all' }>;
+  readonly texts: readonly string[];
+  readonly target: PlannedTask | null;
+}
+
 function writeTask(
   state: WriterState,
   job: number,
-  step: Exclude<TaskMessage, { type: 'cancel_all' }>,
-  target: PlannedTask | null,
+  { step, texts, target }: PlannedStep,
   held: boolean,
 ): void {
   const { statements } = state;
@@ -129,7 +144,8 @@ function writeTask(
   const queued = Number(isQueued('PENDING', deadlines, held));
   const delayed = Number(deadlines.ready !== undefined);
   if (step.type === 'start') {
-    const { taskId, rank, bound, executionLimitMs, spec } = step;
+    const { taskId, rank, bound, executionLimitMs } = step;
+    const spec = textAt(texts, step.spec);
     const ofClass = state.classId(step.classKey, step.classText);
     const places = [job, taskId, ofClass, rank, queued, delayed, bound] as const;
     statements.run('task-insert', ...places, executionLimitMs, timers, dueAt, spec);

@@ -5,8 +5,18 @@ import { writeChange } from './change-writes.ts';
 import type { ChangeAnswer, ChangeMessage, TaskMessage } from './messages.ts';
 import type { WriterState } from './writer-state.ts';
 
+/** A change, and what the references in it mean. */
+export interface AskedChange {
+  readonly change: ChangeMessage;
+  readonly texts: readonly string[];
+}
+
 /** Decides one change and stores it: everything is checked before the first thing is written. */
-export function applyChange(state: WriterState, change: ChangeMessage, at: number): ChangeAnswer {
+export function applyChange(
+  state: WriterState,
+  { change, texts }: AskedChange,
+  at: number,
+): ChangeAnswer {
   const { id, decidedOn } = change;
   const found = state.statements.get<FoundJob>('job-find', id);
   if (decidedOn === 0) {
@@ -21,7 +31,7 @@ export function applyChange(state: WriterState, change: ChangeMessage, at: numbe
   const next = timesAfter(change, found);
   if (!hasCause(state, change, next, plan, found)) return { type: 'no_cause' };
 
-  const cancelled = writeChange(state, { change, found, next, plan }, at);
+  const cancelled = writeChange(state, { change, texts, found, next, plan }, at);
   return { type: 'done', cancelled };
 }
 

@@ -9,6 +9,7 @@ import {
   startedEntry,
 } from '../rules.ts';
 import type { ClaimAnswer, ClaimedTask, ClaimMessage } from './messages.ts';
+import type { TextBag } from './texts.ts';
 import type { WriterState } from './writer-state.ts';
 
 interface Head {
@@ -91,6 +92,7 @@ export function applyClaim(
   claim: ClaimMessage,
   room: HandOutRoom,
   at: number,
+  bag: TextBag,
 ): ClaimAnswer {
   if (!room.nextClaim()) return { tasks: [], drained: [], cut: true };
   const max = Math.min(claim.max, claim.attemptIds.length);
@@ -111,8 +113,8 @@ export function applyClaim(
       best.queue.take();
       if (best.head.lost_runs > 0) suspects += 1;
       const task = handOut(state, best.head, claim, claim.attemptIds[tasks.length] ?? '', at);
-      room.take(task.spec.length);
-      tasks.push(task);
+      room.take(best.head.spec.length);
+      tasks.push({ ...task, spec: bag.add(best.head.spec) });
     }
     lanes = served;
   }
@@ -143,8 +145,8 @@ function handOut(
   claim: ClaimMessage,
   attempt: string,
   at: number,
-): ClaimedTask {
-  const { id, spec, failures } = head;
+): Omit<ClaimedTask, 'spec'> {
+  const { id, failures } = head;
   const attempts = head.attempts + 1;
   const bound = head.bound === 1;
   const status = handedOutStatus(bound);
@@ -172,7 +174,6 @@ function handOut(
     failures,
     lostRuns: head.lost_runs,
     resultAt: deadlines.result ?? null,
-    spec,
   };
 }
 

@@ -21,8 +21,10 @@ import type {
   ClaimedTask,
   CommitAnswer,
   CommitOperation,
+  Done,
   TaskMessage,
 } from './messages.ts';
+import { TextBag, textAt } from './texts.ts';
 
 /** Work as messages, and the writer's answers as outcomes. */
 
@@ -30,13 +32,15 @@ import type {
 export function encodeWork(work: Work, at: number): { operation: CommitOperation; jobs: Job[] } {
   const { changes = [], starts = [], notes = [], claims = [] } = work;
   const jobs = changes.map(({ change }) => stampedJob(change, at));
+  const bag = new TextBag();
   const operation: CommitOperation = {
     type: 'commit',
+    texts: bag.texts,
     changes: changes.map((request, index) =>
-      changeMessage(request, jobs[index] ?? request.change.job, at),
+      changeMessage(request, jobs[index] ?? request.change.job, at, bag),
     ),
     starts: starts.map(({ jobId, taskId, attempt }) => ({ jobId, taskId, attempt })),
-    notes: notes.map(({ jobId, entries }) => ({ jobId, book: bookMessage(entries) })),
+    notes: notes.map(({ jobId, entries }) => ({ jobId, book: bookMessage(entries, bag) })),
     claims,
   };
   return { operation, jobs };
@@ -46,6 +50,7 @@ function changeMessage(
   { change, idempotency }: ChangeRequest,
   job: Job,
   at: number,
+  bag: TextBag,
 ): ChangeMessage {
   const { timers, leaseForMs } = change;
   const deadlines = timers === 'keep' ? null : armed(timers, at);
@@ -58,13 +63,15 @@ function changeMessage(
     held: Number(job.held),
     hasLease: job.lease !== null,
     row: jobRow(job, isNew),
-    unchanging: isNew ? unchanging(job) : null,
+    rest: bag.add(restText(job)),
+    data: bag.add(canonicalJson(job.data)),
+    unchanging: isNew ? unchanging(job, bag) : null,
     timers:
       deadlines === null ? 'keep' : { text: JSON.stringify(deadlines), dueAt: earliest(deadlines) },
     leaseUntil: leaseForMs === 'keep' ? 'keep' : at + leaseForMs,
     ...need(job),
-    tasks: change.tasks.map((step) => taskMessage(step, at)),
-    book: bookMessage(change.history),
+    tasks: change.tasks.map((step) => taskMessage(step, at, bag)),
+    book: bookMessage(change.history, bag),
     reservations: reservationMessages(change, at),
     idempotency:
       idempotency === undefined ? null : { key: idempotency.key, bodyHash: idempotency.bodyHash },
@@ -80,20 +87,18 @@ function need(job: Job): Pick<ChangeMessage, 'needs' | 'waitTask'> {
   return { needs: 'task', waitTask: job.wait.taskId };
 }
 
-/** What follows the writer's own parameters in `ended-insert`, `job-insert` or `job-update`. */
+/** What stands between the writer's own parameters and the two texts of the statement that stores it. */
 function jobRow(job: Job, isNew: boolean): ChangeMessage['row'] {
   const { id, version, client, blueprint, blueprintVersion, status, state, entry, hops, failures } =
     job;
   const { createdAt, enteredAt, endedAt } = job;
   const held = Number(job.held);
-  const rest = restText(job);
-  const data = canonicalJson(job.data);
   const names = [id, version, client, blueprint, blueprintVersion];
   const progress = [status, state, entry, hops, failures, held];
-  if (endedAt !== null) return [...names, ...progress, createdAt, enteredAt, endedAt, rest, data];
+  if (endedAt !== null) return [...names, ...progress, createdAt, enteredAt, endedAt];
   const hot = [...progress, Number(isRunnable(job)), job.lease?.token ?? null];
-  if (isNew) return [...names, ...hot, createdAt, enteredAt, rest, data];
-  return [version, ...hot, enteredAt, rest, data];
+  if (isNew) return [...names, ...hot, createdAt, enteredAt];
+  return [version, ...hot, enteredAt];
 }
 
 // Canonical form is for payloads (S-9) and costs several times as much as the plain one, so that
@@ -104,11 +109,14 @@ function restText({ wait, lease, resume, result, error }: Job): string {
   return `${plain.slice(0, -1)},"resume":${canonicalJson(resume)},"result":${canonicalJson(result)},"error":${canonicalJson(error)}}`;
 }
 
-function unchanging({ input, options, correlationId, trace }: Job): ChangeMessage['unchanging'] {
+function unchanging(
+  { input, options, correlationId, trace }: Job,
+  bag: TextBag,
+): ChangeMessage['unchanging'] {
   const plain = JSON.stringify({ correlationId, trace });
   return {
-    input: canonicalJson(input),
-    fixed: `${plain.slice(0, -1)},"options":${canonicalJson(options)}}`,
+    input: bag.add(canonicalJson(input)),
+    fixed: bag.add(`${plain.slice(0, -1)},"options":${canonicalJson(options)}}`),
   };
 }
 
@@ -117,7 +125,7 @@ function specText({ params, requirements, metadata, ...plain }: TaskSpec): strin
   return `${JSON.stringify(plain).slice(0, -1)},${payloads}}`;
 }
 
-function taskMessage(step: TaskChange, at: number): TaskMessage {
+function taskMessage(step: TaskChange, at: number, bag: TextBag): TaskMessage {
   if (step.type === 'requeue') {
     const { taskId, attempt, from, failures, lostRuns } = step;
     return {
@@ -142,15 +150,15 @@ function taskMessage(step: TaskChange, at: number): TaskMessage {
     bound: Number(spec.requirements.worker !== undefined),
     executionLimitMs: spec.executionLimitMs,
     deadlines: armed(step.timers, at),
-    spec: specText(spec),
+    spec: bag.add(specText(spec)),
   };
 }
 
-function bookMessage(entries: readonly HistoryEntry[]): BookMessage {
+function bookMessage(entries: readonly HistoryEntry[], bag: TextBag): BookMessage {
   const sealed = entries.map(sealedEntry);
   return {
     count: sealed.length,
-    entries: `[${sealed.map(({ text }) => text).join(',')}]`,
+    entries: bag.add(`[${sealed.map(({ text }) => text).join(',')}]`),
     lost: sealed.filter(({ lost }) => lost).length,
   };
 }
@@ -165,15 +173,16 @@ function reservationMessages({ reservations }: Change, at: number): ChangeMessag
 }
 
 export function decodeOutcome(
-  answer: CommitAnswer,
+  { answer, texts }: Done,
   jobs: readonly Job[],
   claims: readonly Claim[],
   at: number,
 ): WorkOutcome {
+  const { changes, claims: claimed } = answer as CommitAnswer;
   return {
     at,
-    changes: answer.changes.map((change, index) => changeOutcome(change, jobs[index])),
-    claims: answer.claims.map((claim, index) => claimOutcome(claim, claims[index], at)),
+    changes: changes.map((change, index) => changeOutcome(change, jobs[index])),
+    claims: claimed.map((claim, index) => claimOutcome(claim, texts, claims[index], at)),
   };
 }
 
@@ -185,24 +194,24 @@ function changeOutcome(answer: ChangeAnswer, job: Job | undefined): ChangeOutcom
 
 function claimOutcome(
   { tasks, ...rest }: ClaimAnswer,
+  texts: readonly string[],
   claim: Claim | undefined,
   at: number,
 ): ClaimOutcome {
   const { worker = '', incarnation = '' } = claim ?? {};
-  return { tasks: tasks.map((task) => claimedTask(task, worker, incarnation, at)), ...rest };
-}
-
-function claimedTask(claimed: ClaimedTask, worker: string, incarnation: string, at: number): Task {
-  const { id, jobId, status, attempts, failures, lostRuns, resultAt } = claimed;
-  return {
-    id,
-    jobId,
-    spec: JSON.parse(claimed.spec) as TaskSpec,
-    status,
-    attempts,
-    attempt: { id: claimed.attempt, number: attempts, worker, incarnation, assignedAt: at },
-    failures,
-    lostRuns,
-    resultAt,
+  const taskOf = (claimed: ClaimedTask): Task => {
+    const { id, jobId, status, attempts, failures, lostRuns, resultAt } = claimed;
+    return {
+      id,
+      jobId,
+      spec: JSON.parse(textAt(texts, claimed.spec)) as TaskSpec,
+      status,
+      attempts,
+      attempt: { id: claimed.attempt, number: attempts, worker, incarnation, assignedAt: at },
+      failures,
+      lostRuns,
+      resultAt,
+    };
   };
+  return { tasks: tasks.map(taskOf), ...rest };
 }

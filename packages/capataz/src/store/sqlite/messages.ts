@@ -1,11 +1,12 @@
 import type { FinalStatus, TaskEnd, TaskStatus } from '../../core/status.ts';
 import type { Choice } from '../../core/strategy.ts';
 import type { Deadlines } from '../rules.ts';
+import type { Parcel, TextRef } from './texts.ts';
 
 /**
  * What the two threads say to each other, as JSON: one text is copied in a quarter of the time that
- * the objects would take. Payloads are texts in it, written on the side that sends and put where they
- * belong by the writer; answers carry only what the asking side can't compute.
+ * the objects would take. Payloads lie beside it (texts.ts), written on the side that sends and put
+ * where they belong by the writer; answers carry only what the asking side can't compute.
  */
 export interface WriterOptions {
   readonly database: string;
@@ -44,6 +45,8 @@ export type Operation = { readonly at: number } & (
 
 export interface CommitOperation {
   readonly type: 'commit';
+  /** What the references in it mean. */
+  readonly texts: readonly string[];
   readonly changes: readonly ChangeMessage[];
   readonly starts: readonly {
     readonly jobId: string;
@@ -72,8 +75,11 @@ export interface ChangeMessage {
   readonly hasLease: boolean;
   /** The job as it stands after the change: the parameters of the statement that will store it. */
   readonly row: readonly (string | number | null)[];
+  /** The last two of them. */
+  readonly rest: TextRef;
+  readonly data: TextRef;
   /** Of a new job, else null. */
-  readonly unchanging: { readonly input: string; readonly fixed: string } | null;
+  readonly unchanging: { readonly input: TextRef; readonly fixed: TextRef } | null;
   readonly timers: TimersMessage | 'keep';
   readonly leaseUntil: number | 'keep';
   /** What the job would have to have in order to go on, as its wait says. */
@@ -100,7 +106,7 @@ export type TaskMessage =
       readonly bound: number;
       readonly executionLimitMs: number;
       readonly deadlines: Deadlines;
-      readonly spec: string;
+      readonly spec: TextRef;
     }
   | {
       readonly type: 'requeue';
@@ -123,7 +129,7 @@ export type TaskMessage =
 export interface BookMessage {
   readonly count: number;
   /** A JSON list. */
-  readonly entries: string;
+  readonly entries: TextRef;
   readonly lost: number;
 }
 
@@ -162,7 +168,7 @@ export interface ClaimedTask {
   readonly failures: number;
   readonly lostRuns: number;
   readonly resultAt: number | null;
-  readonly spec: string;
+  readonly spec: TextRef;
 }
 
 export interface ClaimAnswer {
@@ -179,12 +185,17 @@ export interface CommitAnswer {
 /** What each operation is answered with. */
 export type Answer = CommitAnswer | readonly string[] | string | null;
 
+/** An answer, and what the references in it mean. */
+export interface Done {
+  readonly type: 'done';
+  readonly answer: Answer;
+  readonly texts: readonly string[];
+}
+
 export type Reply =
-  | { readonly type: 'done'; readonly answer: Answer }
+  | Done
   | { readonly type: 'outage'; readonly why: string }
   | { readonly type: 'bug'; readonly message: string; readonly stack: string };
 
 /** From the writer: `ready` once, then the replies of one transaction, in the order of asking. */
-export type FromWriter =
-  | { readonly type: 'ready' }
-  | { readonly type: 'replies'; readonly replies: readonly Reply[] };
+export type FromWriter = 'ready' | Parcel;

@@ -3,15 +3,16 @@ import { HandOutRoom } from '../rules.ts';
 import { applyChange } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
 import type { Answer, CommitAnswer, CommitOperation, Operation } from './messages.ts';
-import type { WriterState } from './writer-state.ts';
+import type { TextBag } from './texts.ts';
+import { openBook, type WriterState } from './writer-state.ts';
 
-/** Does one operation inside the running transaction. */
-export function applyOperation(state: WriterState, operation: Operation): Answer {
+/** Does one operation inside the running transaction. Texts of its answer go into `bag`. */
+export function applyOperation(state: WriterState, operation: Operation, bag: TextBag): Answer {
   const { at } = operation;
   const { statements } = state;
   switch (operation.type) {
     case 'commit':
-      return applyCommit(state, operation, at);
+      return applyCommit(state, operation, at, bag);
     case 'renew_leases':
       return operation.leases
         .filter(
@@ -46,17 +47,23 @@ export function applyOperation(state: WriterState, operation: Operation): Answer
   }
 }
 
-function applyCommit(state: WriterState, operation: CommitOperation, at: number): CommitAnswer {
-  const changes = operation.changes.map((change) => applyChange(state, change, at));
+function applyCommit(
+  state: WriterState,
+  operation: CommitOperation,
+  at: number,
+  bag: TextBag,
+): CommitAnswer {
+  const { texts } = operation;
+  const changes = operation.changes.map((change) => applyChange(state, { change, texts }, at));
   for (const start of operation.starts) applyStart(state, start, at);
   for (const { jobId, book } of operation.notes) {
     const open = state.statements.get<{ n: number }>('job-find', jobId);
     const job = open ?? state.statements.get<{ n: number }>('ended-find', jobId);
     const isKept = open !== undefined || state.history === 'keep';
-    if (job !== undefined && isKept) state.write(job.n, book, at);
+    if (job !== undefined && isKept) state.write(job.n, openBook(book, texts), at);
   }
   const room = new HandOutRoom();
-  const claims = operation.claims.map((claim) => applyClaim(state, claim, room, at));
+  const claims = operation.claims.map((claim) => applyClaim(state, claim, room, at, bag));
   return { changes, claims };
 }
 

@@ -24,7 +24,7 @@ import { duePage } from './due.ts';
 import { decodeOutcome, encodeWork } from './encode.ts';
 import { outage, unavailable } from './errors.ts';
 import type { StoreLock } from './lock.ts';
-import type { Answer, CommitAnswer, Operation } from './messages.ts';
+import type { Answer, Done, Operation } from './messages.ts';
 import type { DatabasePlace } from './place.ts';
 import type { Reads } from './reads.ts';
 import type { WriterKeeper } from './writer-keeper.ts';
@@ -75,8 +75,8 @@ export class OpenSqliteStore implements SqliteStore {
   async commit(work: Work): Promise<WorkOutcome> {
     const at = this.#time.now();
     const { operation, jobs } = encodeWork(work, at);
-    const answer = (await this.#write({ ...operation, at })) as CommitAnswer;
-    return decodeOutcome(answer, jobs, work.claims ?? [], at);
+    const done = await this.#ask({ ...operation, at });
+    return decodeOutcome(done, jobs, work.claims ?? [], at);
   }
 
   async job(id: string): Promise<Job | null> {
@@ -199,8 +199,12 @@ export class OpenSqliteStore implements SqliteStore {
     }
   }
 
-  /** @throws CapatazError STORE_UNAVAILABLE */
   async #write(operation: Operation): Promise<Answer> {
+    return (await this.#ask(operation)).answer;
+  }
+
+  /** @throws CapatazError STORE_UNAVAILABLE */
+  async #ask(operation: Operation): Promise<Done> {
     const problem = this.#place.problem();
     if (problem !== null) throw unavailable(problem);
     return this.#writer.ask(operation);

@@ -1,6 +1,6 @@
 import type { Clock } from '../../std/clock.ts';
 import { unavailable } from './errors.ts';
-import type { Answer, Operation, WriterOptions } from './messages.ts';
+import type { Done, Operation, WriterOptions } from './messages.ts';
 import type { DatabasePlace } from './place.ts';
 import { WriterLink } from './writer-link.ts';
 
@@ -39,7 +39,7 @@ export class WriterKeeper {
   }
 
   /** @throws CapatazError STORE_UNAVAILABLE, whose text says whether it may have been stored. */
-  async ask(operation: Operation): Promise<Answer> {
+  async ask(operation: Operation): Promise<Done> {
     while (this.#starting !== null) await this.#starting;
     if (this.#refusal !== null) throw this.#refusal;
     return this.#living().ask(operation);

@@ -1,10 +1,11 @@
 import { Worker } from 'node:worker_threads';
 import { InternalError } from '../../std/assert.ts';
 import { unavailable, uncertain } from './errors.ts';
-import type { Answer, FromWriter, Operation, Reply, WriterOptions } from './messages.ts';
+import type { Done, FromWriter, Operation, Reply, WriterOptions } from './messages.ts';
+import { messagesIn, parcelOf } from './texts.ts';
 
 interface Asked {
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (done: Done) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -19,10 +20,9 @@ export class WriterLink {
 
   private constructor(worker: Worker, ready: () => void) {
     this.#worker = worker;
-    worker.on('message', (text: string) => {
-      const message = JSON.parse(text) as FromWriter;
-      if (message.type === 'ready') ready();
-      else this.#settle(message.replies);
+    worker.on('message', (message: FromWriter) => {
+      if (message === 'ready') ready();
+      else this.#settle(messagesIn<Reply>(message));
     });
     worker.on('error', (error) =>
       this.#fail(uncertain(`the writing thread died (${error.message})`, error)),
@@ -52,7 +52,7 @@ export class WriterLink {
   }
 
   /** What is asked in one turn of the event loop travels together. */
-  ask(operation: Operation): Promise<Answer> {
+  ask(operation: Operation): Promise<Done> {
     if (this.#refusal !== null) return Promise.reject(this.#refusal);
     return new Promise((resolve, reject) => {
       if (this.#asked.length === this.#answered) this.#worker.ref();
@@ -79,7 +79,7 @@ export class WriterLink {
   /** In halves where all together are no text: too long for one, or with something that is no JSON. */
   #post(operations: readonly Operation[], asked: readonly Asked[]): void {
     try {
-      this.#worker.postMessage(JSON.stringify(operations));
+      this.#worker.postMessage(parcelOf(operations));
     } catch (error) {
       const half = operations.length >> 1;
       if (half === 0) return this.#unsendable(asked[0], error);
@@ -102,7 +102,7 @@ export class WriterLink {
       const asked = this.#asked[this.#answered];
       this.#answered += 1;
       if (asked === undefined) continue;
-      if (reply.type === 'done') asked.resolve(reply.answer);
+      if (reply.type === 'done') asked.resolve(reply);
       else if (reply.type === 'outage') asked.reject(unavailable(reply.why));
       else asked.reject(new InternalError(`${reply.message}\n${reply.stack}`));
     }

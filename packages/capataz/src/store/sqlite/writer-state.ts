@@ -1,5 +1,18 @@
 import type { BookMessage, WriterOptions } from './messages.ts';
 import type { Statements } from './statements.ts';
+import { textAt } from './texts.ts';
+
+/** Entries of one commit of a job. */
+export interface BookRow {
+  readonly count: number;
+  /** A JSON list. */
+  readonly entries: string;
+  readonly lost: number;
+}
+
+export function openBook({ count, entries, lost }: BookMessage, texts: readonly string[]): BookRow {
+  return { count, entries: textAt(texts, entries), lost };
+}
 
 /**
  * What the writer keeps in memory. All of it can be read anew from the database, and is, when a
@@ -67,7 +80,7 @@ export class WriterState {
     this.#rememberSeq(job, 0);
   }
 
-  write(job: number, book: BookMessage, at: number): void {
+  write(job: number, book: BookRow, at: number): void {
     if (book.count === 0) return;
     const { count, entries, lost } = book;
     this.#position += 1;

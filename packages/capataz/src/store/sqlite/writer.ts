@@ -11,6 +11,7 @@ import { isBusy, outage } from './errors.ts';
 import type { FromWriter, Operation, Reply, WriterOptions } from './messages.ts';
 import { applyOperation, Housekeeping } from './operations.ts';
 import { Statements } from './statements.ts';
+import { messagesIn, type Parcel, parcelOf, TextBag } from './texts.ts';
 import { WriterState } from './writer-state.ts';
 
 /**
@@ -56,7 +57,9 @@ class Writer {
       const replies: Reply[] = [];
       let latest = 0;
       for (const operation of operations) {
-        replies.push({ type: 'done', answer: applyOperation(this.#state, operation) });
+        const texts = new TextBag();
+        const answer = applyOperation(this.#state, operation, texts);
+        replies.push({ type: 'done', answer, texts: texts.texts });
         latest = Math.max(latest, operation.at);
       }
       this.#housekeeping.atEndOf(this.#state, latest);
@@ -96,29 +99,27 @@ class Writer {
 
 function serve(port: MessagePort): void {
   const writer = new Writer(workerData as WriterOptions);
-  const send = (message: FromWriter): void => port.postMessage(JSON.stringify(message));
+  const send = (message: FromWriter): void => port.postMessage(message);
   /** In halves where the text of all is longer than a string can be: they are committed and must arrive. */
   const sendReplies = (replies: readonly Reply[]): void => {
     try {
-      send({ type: 'replies', replies });
+      send(parcelOf(replies));
     } catch (error) {
       if (replies.length < 2) {
-        return send({
-          type: 'replies',
-          replies: [{ type: 'bug', message: String(error), stack: '' }],
-        });
+        const tooLong: Reply = { type: 'bug', message: String(error), stack: '' };
+        return send(parcelOf([tooLong]));
       }
       const half = replies.length >> 1;
       sendReplies(replies.slice(0, half));
       sendReplies(replies.slice(half));
     }
   };
-  port.on('message', (first: string) => {
-    const operations = JSON.parse(first) as Operation[];
+  port.on('message', (first: Parcel) => {
+    const operations = messagesIn<Operation>(first);
     while (operations.length < maxOperations) {
-      const more = receiveMessageOnPort(port) as { message: string } | undefined;
+      const more = receiveMessageOnPort(port) as { message: Parcel } | undefined;
       if (more === undefined) break;
-      operations.push(...(JSON.parse(more.message) as Operation[]));
+      operations.push(...messagesIn<Operation>(more.message));
     }
     const replies = writer.run(operations);
     // Nothing comes after `close`, which is always the last operation.
@@ -127,7 +128,7 @@ function serve(port: MessagePort): void {
     sendReplies(replies);
     if (isLast) port.close();
   });
-  send({ type: 'ready' });
+  send('ready');
 }
 
 assert(parentPort !== null, 'the writer runs in a thread of its own');
