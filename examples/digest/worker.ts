@@ -2,10 +2,14 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { brotliCompress } from 'node:zlib';
+import { brotliCompress, gzip, zstdCompress } from 'node:zlib';
 import { result, type WorkerTask } from 'capataz/worker';
 
-const compressBytes = promisify(brotliCompress);
+const archivers = {
+  brotli: promisify(brotliCompress),
+  gzip: promisify(gzip),
+  zstd: promisify(zstdCompress),
+};
 
 /** Run with `capataz worker examples/digest/worker.ts`. */
 export const skills = {
@@ -28,7 +32,8 @@ export const skills = {
   compress: async (task: WorkerTask) => {
     const content = await read(task);
     if ('problem' in content) return result('unreadable', content);
-    return { compressed: (await compressBytes(content.bytes)).length };
+    const archive = archivers[task.params.format as keyof typeof archivers];
+    return { compressed: (await archive(content.bytes)).length };
   },
 };
 

@@ -19,20 +19,24 @@ import { assertNone, type Violation } from './violations.ts';
 const allowedLayers: Readonly<Record<string, readonly string[]>> = {
   std: [],
   protocol: ['std'],
+  breaker: ['protocol', 'std'],
   core: ['protocol', 'std'],
   store: ['core', 'protocol', 'std'],
   'store/*': ['store', 'core', 'protocol', 'std'],
-  engine: ['store', 'core', 'protocol', 'std'],
-  worker: ['protocol', 'std'],
+  files: ['protocol', 'std'],
+  engine: ['store', 'files', 'breaker', 'core', 'protocol', 'std'],
+  worker: ['files', 'protocol', 'std'],
   client: ['protocol', 'std'],
   config: ['protocol', 'core', 'std'],
-  server: ['engine', 'store', 'store/*', 'config', 'core', 'protocol', 'std'],
+  server: ['engine', 'store', 'store/*', 'files', 'breaker', 'config', 'core', 'protocol', 'std'],
   cli: [
     'index.ts',
     'server',
     'worker',
     'client',
     'engine',
+    'files',
+    'breaker',
     'store',
     'store/*',
     'config',
@@ -47,6 +51,8 @@ const allowedLayers: Readonly<Record<string, readonly string[]>> = {
     'worker',
     'client',
     'engine',
+    'files',
+    'breaker',
     'store',
     'store/*',
     'config',
@@ -54,7 +60,7 @@ const allowedLayers: Readonly<Record<string, readonly string[]>> = {
     'protocol',
     'std',
   ],
-  'index.ts': ['engine', 'core', 'protocol', 'std'],
+  'index.ts': ['engine', 'breaker', 'core', 'protocol', 'std'],
 };
 
 const databaseDrivers =
@@ -82,12 +88,12 @@ test('no module imports a test', () => {
   assertNone(violations);
 });
 
-test('core and protocol import nothing from Node', () => {
+test('core, protocol and breaker import nothing from Node', () => {
   assertNone(
     findImportsOf(
       /^node:/,
       'take it as an argument, or put it into std or a layer above',
-      ({ path }) => ['core', 'protocol'].includes(layerOf(path).name) && !isTest(path),
+      ({ path }) => ['core', 'protocol', 'breaker'].includes(layerOf(path).name) && !isTest(path),
     ),
   );
 });

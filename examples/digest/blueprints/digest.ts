@@ -1,7 +1,22 @@
-import { blueprint, dispatch } from 'capataz';
+import {
+  blueprint,
+  dispatch,
+  type JsonObject,
+  type JsonValue,
+  parallel,
+  transition,
+} from 'capataz';
 import { z } from 'zod';
 
-/** One job a file: first what a reader sees, then what an archive would make of it. */
+/** What a worker says of one format is `{ compressed }`. */
+function sizeIn(data: JsonValue): number {
+  return Number((data as JsonObject).compressed);
+}
+
+/**
+ * One job a file: first what a reader sees, then what three archivers would make of it, side by side;
+ * the smallest counts.
+ */
 export default blueprint({
   name: 'digest',
   version: 1,
@@ -17,12 +32,26 @@ export default blueprint({
         }),
     },
     compress: {
-      to: ['text', 'unreadable'],
+      to: ['smallest', 'unreadable'],
       handle: (job) =>
-        dispatch('compress', job.input, {
-          on: { success: 'text', unreadable: 'unreadable' },
-          resultTimeout: '2m',
-        }),
+        parallel(
+          ['brotli', 'gzip', 'zstd'].map((format) =>
+            dispatch(
+              'compress',
+              { ...job.input, format },
+              { on: { success: 'smallest', unreadable: 'unreadable' }, resultTimeout: '2m' },
+            ),
+          ),
+        ),
+    },
+    smallest: {
+      aggregate: true,
+      to: ['text'],
+      handle: (job) => {
+        const sizes = Object.values(job.results ?? {}).map(({ data }) => sizeIn(data));
+        job.data.compressed = Math.min(...sizes);
+        return transition('text');
+      },
     },
     text: { end: true },
     empty: { end: true },

@@ -1,9 +1,13 @@
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { readClients, readWorkers } from '../config/access-files.ts';
 import { loadBlueprints } from '../config/blueprint-modules.ts';
 import type { Config } from '../config/settings.ts';
 import type { Blueprint } from '../core/blueprint.ts';
 import { createEngine, type Engine } from '../engine/engine.ts';
+import type { FilesOptions } from '../files/contract.ts';
+import type { LinkKey } from '../files/links.ts';
+import { LocalFiles, linkKeyIn } from '../files/local-files.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import {
   type AccessEntries,
@@ -11,7 +15,9 @@ import {
   createHttpServer,
   type HttpServer,
 } from '../server/index.ts';
+import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
+import type { Random } from '../std/random.ts';
 import { openSqliteStore, type SqliteStore } from '../store/sqlite/index.ts';
 import type { CliContext } from './context.ts';
 import { packageVersion } from './version.ts';
@@ -50,8 +56,11 @@ export async function startServer({
   const access = createAccess(entries);
   const blueprints = config.blueprints === null ? [] : await loadBlueprints(config.blueprints);
   const store = await openSqliteStore({ folder: config.dataDir, clock });
+  const linkKey = linkKeyIn(filesFolder(config), random);
+  const files = localFiles(config, { clock, random, log, linkKey });
   const engine = createEngine({
     store,
+    files,
     blueprints,
     clock,
     random,
@@ -64,6 +73,8 @@ export async function startServer({
       leaseMs: config.handlerLease,
       checkEveryMs: config.checkEvery,
       orphanAfterMs: config.orphanAfter,
+      retentionAgeMs: config.retentionAge,
+      retentionCount: config.retentionCount,
     },
   });
   const limits = {
@@ -71,7 +82,8 @@ export async function startServer({
     pollMs: config.maxPoll,
     streams: config.maxStreams,
   };
-  const http = createHttpServer({ engine, access, clock, log, limits, version: packageVersion() });
+  const shared = { engine, access, clock, random, log, files, linkKey };
+  const http = createHttpServer({ ...shared, limits, version: packageVersion() });
   const running = { store, engine, http, drainMs: config.drain, forget: logStrayRejections(log) };
   try {
     const url = await listen(http, config);
@@ -83,6 +95,30 @@ export async function startServer({
     await stop({ ...running, drainMs: 0 });
     throw error;
   }
+}
+
+/** Beside the store, whose lock keeps other processes from this folder, too. */
+function filesFolder({ dataDir }: Config): string {
+  return join(dataDir, 'files');
+}
+
+function localFiles(
+  config: Config,
+  parts: {
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly log: Log;
+    readonly linkKey: LinkKey;
+  },
+): FilesOptions {
+  const { filesMaxSize, filesMaxTransfers, filesKeep } = config;
+  const folder = filesFolder(config);
+  return {
+    store: new LocalFiles({ ...parts, folder, maxTransfers: filesMaxTransfers }),
+    maxBytes: filesMaxSize,
+    keep: filesKeep,
+    workFolder: join(folder, 'work'),
+  };
 }
 
 function accessEntries({ clients, workers, commonWorkerToken }: Config): AccessEntries {

@@ -18,6 +18,9 @@ const embeddedSettings = serverSettings.filter(
   (name) => !['host', 'port', 'logLevel'].includes(name),
 );
 
+/** A command is not who decides what is forgotten: the settings of the server may be others. */
+const withoutRetention = { retentionAge: 0, retentionCount: 0, filesKeep: true };
+
 /** A server that offers no versions must not conclude that nobody does and park their jobs. */
 const withoutBlueprints = { blueprints: null, orphanAfter: 30 * 86_400_000 };
 
@@ -95,6 +98,7 @@ async function withEmbedded<T>(connect: Connect, work: Work<T>): Promise<T> {
   requireSettings(config, embeddedSettings);
   const values = {
     ...config.values,
+    ...withoutRetention,
     ...(needsBlueprints ? {} : withoutBlueprints),
     host: '127.0.0.1',
     port: 0,

@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs';
 import { limbo } from '../core/limbo.ts';
+import { HeldAttempts } from '../engine/attempts.ts';
+import { Committer } from '../engine/committer.ts';
+import { Decider } from '../engine/decider.ts';
+import { JobCache } from '../engine/job-cache.ts';
+import { Lobby } from '../engine/lobby.ts';
+import { Registry } from '../engine/registry.ts';
+import { defaultSettings } from '../engine/settings.ts';
 import { CapatazError } from '../protocol/errors.ts';
-import type { CausesQuery, JobCauses } from '../store/contract.ts';
+import { silentLog } from '../std/log.ts';
+import type { CausesQuery, JobCauses, Store } from '../store/contract.ts';
 import { openReading } from '../store/sqlite/database.ts';
 import { describeHolder, openSqliteStore } from '../store/sqlite/index.ts';
 import { storePaths } from '../store/sqlite/paths.ts';
@@ -15,6 +23,8 @@ export interface Finding {
   readonly state: string;
   readonly status: string;
   readonly reason: string;
+  /** It was parked, for a person to redrive or dismiss it. */
+  readonly repaired: boolean;
 }
 
 export interface LimboCheck {
@@ -31,13 +41,7 @@ const sliceSize = 500;
  * @throws CapatazError CONFIG_INVALID when there is no store in the folder
  */
 export async function checkFolder(folder: string, { clock }: CliContext): Promise<LimboCheck> {
-  const { database } = storePaths({ folder });
-  if (!existsSync(database)) {
-    throw new CapatazError(
-      'CONFIG_INVALID',
-      `${folder} holds no store; name another with --data-dir`,
-    );
-  }
+  const database = requireStore(folder);
   if (describeHolder(folder) !== null) {
     const reads = new Reads(openReading(database));
     try {
@@ -54,6 +58,57 @@ export async function checkFolder(folder: string, { clock }: CliContext): Promis
   }
 }
 
+/** @returns the path of the database */
+function requireStore(folder: string): string {
+  const { database } = storePaths({ folder });
+  if (existsSync(database)) return database;
+  throw new CapatazError(
+    'CONFIG_INVALID',
+    `${folder} holds no store; name another with --data-dir`,
+  );
+}
+
+/**
+ * Looks at the same, and parks what it finds. No server may hold the folder meanwhile: what it
+ * remembers of those jobs would be wrong.
+ * @throws CapatazError CONFIG_INVALID, STORE_IN_USE
+ */
+export async function repairFolder(folder: string, context: CliContext): Promise<LimboCheck> {
+  requireStore(folder);
+  const store = await openSqliteStore({ folder, clock: context.clock });
+  try {
+    const { checked, findings } = await check((query) => store.causes(query));
+    const decider = deciderOn(store, context);
+    const applied = await decider.all(
+      findings.map(({ job, reason }) => ({
+        jobId: job,
+        signal: () => ({ type: 'stranded', problem: reason }),
+      })),
+    );
+    const isDone = (index: number): boolean => applied[index]?.type === 'done';
+    return {
+      checked,
+      findings: findings.map((finding, index) => ({ ...finding, repaired: isDone(index) })),
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Decides and commits as a server does, and starts nothing. To park a job needs no blueprint. */
+function deciderOn(store: Store, { clock, random }: CliContext): Decider {
+  const held = new HeldAttempts();
+  const shared = { store, held, cache: new JobCache(), clock, random, log: silentLog };
+  return new Decider({
+    ...shared,
+    registry: new Registry([]),
+    committer: new Committer({ ...shared, lobby: new Lobby(held, random) }),
+    maxTransitions: defaultSettings.maxTransitions,
+    client: (name) => ({ name, plan: null, params: {} }),
+    offerLease: () => null,
+  });
+}
+
 async function check(
   read: (query: CausesQuery) => readonly JobCauses[] | Promise<readonly JobCauses[]>,
 ): Promise<LimboCheck> {
@@ -65,7 +120,8 @@ async function check(
     for (const causes of slice) {
       const reason = limbo(causes);
       const { id, blueprint, state, status } = causes.job;
-      if (reason !== null) findings.push({ job: id, blueprint, state, status, reason });
+      const repaired = false;
+      if (reason !== null) findings.push({ job: id, blueprint, state, status, reason, repaired });
     }
     checked += slice.length;
     const last = slice.at(-1);

@@ -100,6 +100,16 @@ export class Printer {
   }
 }
 
+/** Text from elsewhere, without what a terminal would obey. */
+export function plainText(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
+}
+
+export function oneLine(text: string): string {
+  return plainText(text.replaceAll(/\s+/g, ' '));
+}
+
 export function statusStyle(status: string): Style {
   if (status === 'finished') return 'green';
   return status === 'failed' || status === 'quarantined' ? 'red' : 'yellow';
@@ -118,7 +128,7 @@ function stateOf(entry: HistoryView): string | null {
 
 function text(entry: HistoryView, field: string): string | null {
   const value = entry[field];
-  return typeof value === 'string' ? value : null;
+  return typeof value === 'string' ? oneLine(value) : null;
 }
 
 function labelled(label: string, value: string | null): string | null {

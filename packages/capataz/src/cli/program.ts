@@ -1,7 +1,9 @@
 import { Command, CommanderError } from 'commander';
+import { approvalsCommand } from './commands/approvals.ts';
 import { blueprintsCommand } from './commands/blueprints.ts';
 import { configCommand } from './commands/config.ts';
 import { devCommand } from './commands/dev.ts';
+import { dlqCommand } from './commands/dlq.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { jobsCommand } from './commands/jobs.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -23,6 +25,8 @@ export function createProgram(context: CliContext): Command {
     serveCommand,
     workerCommand,
     jobsCommand,
+    approvalsCommand,
+    dlqCommand,
     whyCommand,
     workersCommand,
     blueprintsCommand,

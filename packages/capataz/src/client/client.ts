@@ -9,8 +9,11 @@ import type {
 import { CapatazError } from '../protocol/errors.ts';
 import { type Clock, systemClock } from '../std/clock.ts';
 import { type Random, systemRandom } from '../std/random.ts';
+import { type Approvals, createApprovals } from './approvals.ts';
+import { createFiles, type Files } from './files.ts';
 import { Http } from './http.ts';
 import { createJobs, type Jobs, type WatchOptions } from './jobs.ts';
+import { createSignals, type Signals } from './signals.ts';
 import { followEvents } from './streams.ts';
 
 export interface ClientOptions {
@@ -28,6 +31,9 @@ export interface ClientOptions {
 
 export interface Client {
   readonly jobs: Jobs;
+  readonly signals: Signals;
+  readonly approvals: Approvals;
+  readonly files: Files;
   readonly blueprints: {
     list(): Promise<readonly BlueprintView[]>;
     /** The named version, else the highest. @throws BLUEPRINT_NOT_FOUND */
@@ -70,6 +76,9 @@ export function createClient({
   const parts = { http, clock, random };
   return {
     jobs: createJobs(parts),
+    signals: createSignals(parts),
+    approvals: createApprovals(http),
+    files: createFiles(http),
     blueprints: blueprintMethods(http),
     workers: workerMethods(http),
     events: async function* events({ after = 0, signal } = {}) {

@@ -5,6 +5,7 @@ import {
   errorCatalogue,
   retryAfterMs,
 } from '../protocol/errors.ts';
+import type { FileContent } from '../protocol/files.ts';
 import { type Clock, delay } from '../std/clock.ts';
 import { isJsonObject, type JsonObject } from '../std/json.ts';
 import { jittered, type Random } from '../std/random.ts';
@@ -19,15 +20,17 @@ export interface HttpOptions {
 }
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly headers?: Readonly<Record<string, string | undefined>>;
   readonly body?: object;
+  /** Sent as it is, in place of `body`. */
+  readonly content?: FileContent;
   /**
    * `always`: it may be sent again after any failure, since a second time changes nothing more.
    * `refused`: only after an answer that says that nothing was done. Default: `always` for GET,
-   * `refused` for POST.
+   * `refused` for others.
    */
   readonly retry?: 'always' | 'refused' | 'never';
 }
@@ -69,30 +72,51 @@ export class Http {
   }
 
   /** @throws CapatazError with the server's code, or UNREACHABLE. */
-  async text(request: HttpRequest): Promise<string> {
+  text(request: HttpRequest): Promise<string> {
+    return this.#repeated(request, () => this.#once(request));
+  }
+
+  /**
+   * For bodies of any size, in either direction: no limit of time, and the answer's body is read by
+   * the caller. @throws CapatazError with the server's code, or UNREACHABLE.
+   */
+  transfer(request: HttpRequest, signal?: AbortSignal): Promise<Response> {
+    return this.#repeated(request, () => this.open(request, signal), signal);
+  }
+
+  /** A path of this server, or a URL of another, as a URL. */
+  absolute(url: string): string {
+    return url.startsWith('/') ? `${this.#base}${url}` : url;
+  }
+
+  async #repeated<T>(
+    request: HttpRequest,
+    once: () => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> {
     const { clock, random } = this.#options;
     for (let number = 1; ; number += 1) {
       try {
-        return await this.#once(request);
+        return await once();
       } catch (error) {
         if (!(error instanceof CapatazError)) throw error;
         const pauseMs = Math.max(backoffMs(number, random), retryAfterMs(error) ?? 0);
         const isWorthIt = mayRepeat(request, error) && pauseMs <= maxRetryAfterMs;
-        if (!isWorthIt || number === maxTries) throw error;
-        await delay(clock, pauseMs);
+        if (signal?.aborted || !isWorthIt || number === maxTries) throw error;
+        await delay(clock, pauseMs, signal);
       }
     }
   }
 
   /** One try, whose body is read by the caller. @throws CapatazError */
-  async open(request: HttpRequest, signal: AbortSignal): Promise<Response> {
+  async open(request: HttpRequest, signal: AbortSignal | undefined): Promise<Response> {
     let response: Response;
     try {
       response = await this.#options.fetch(this.#urlOf(request), {
         method: request.method,
         headers: this.#headersOf(request),
-        ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-        signal,
+        ...bodyOf(request),
+        signal: signal ?? null,
       });
     } catch (cause) {
       throw unreachable(this.#base, cause);
@@ -131,6 +155,16 @@ export class Http {
   }
 }
 
+function bodyOf({ body, content }: HttpRequest): RequestInit {
+  if (body !== undefined) return { body: JSON.stringify(body) };
+  if (content === undefined) return {};
+  if (typeof content === 'string') return { body: content };
+  // The standard's types leave out that bytes may lie in shared memory, which fetch takes, too.
+  if (content instanceof Uint8Array) return { body: content as Uint8Array<ArrayBuffer> };
+  // The standard wants the word with a stream, and the types do not know it yet.
+  return { body: ReadableStream.from(content), duplex: 'half' } as RequestInit;
+}
+
 function mayRepeat({ method, retry }: HttpRequest, error: CapatazError): boolean {
   if (!error.retryable || retry === 'never') return false;
   const isSafe = (retry ?? (method === 'GET' ? 'always' : 'refused')) === 'always';
@@ -156,7 +190,7 @@ function causeText(error: Error): string {
 
 /** The server's refusal. What does not speak our language, a proxy say, is judged by its status. */
 function errorOf(response: Response, text: string): CapatazError {
-  const { code, error, details } = bodyOf(text);
+  const { code, error, details } = errorBodyOf(text);
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   const allDetails: JsonObject = { ...details };
   if (retryAfter > 0) allDetails.retry_after_ms ??= retryAfter * 1_000;
@@ -167,7 +201,7 @@ function errorOf(response: Response, text: string): CapatazError {
   );
 }
 
-function bodyOf(text: string): Partial<ErrorBody> {
+function errorBodyOf(text: string): Partial<ErrorBody> {
   let body: unknown;
   try {
     body = JSON.parse(text);

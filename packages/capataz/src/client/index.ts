@@ -1,13 +1,24 @@
 export type {
+  ApprovalWaitView,
   BlueprintView,
   HistoryView,
   JobsAnswer,
   JobView,
   ProgressView,
+  WaitView,
   WhyView,
   WorkerView,
 } from '../protocol/client-api.ts';
 export { CapatazError, type ErrorCode } from '../protocol/errors.ts';
+export type { FileContent, FileLinkAnswer, FileView, UploadAnswer } from '../protocol/files.ts';
+export type {
+  ApprovalLinkAnswer,
+  ApprovalsAnswer,
+  ApprovalView,
+  DecisionAnswer,
+  SignalAnswer,
+} from '../protocol/signals-api.ts';
+export type { Approvals, ApprovalsFilter, DecideOptions } from './approvals.ts';
 export {
   type Client,
   type ClientOptions,
@@ -15,8 +26,10 @@ export {
   type GraphOptions,
   type PositionedEvent,
 } from './client.ts';
+export type { DownloadedFile, Files } from './files.ts';
 export type {
   BatchItemOptions,
+  ConcurrencyOption,
   Jobs,
   JobsFilter,
   StartedJob,
@@ -24,3 +37,4 @@ export type {
   WatchedEvent,
   WatchOptions,
 } from './jobs.ts';
+export type { SentSignal, Signals, SignalToSend } from './signals.ts';

@@ -1,5 +1,6 @@
 import type {
   BatchJobAnswer,
+  ConcurrencyBody,
   HistoryAnswer,
   HistoryView,
   JobsAnswer,
@@ -10,6 +11,7 @@ import type {
   WhyView,
 } from '../protocol/client-api.ts';
 import { CapatazError } from '../protocol/errors.ts';
+import type { SignalAnswer } from '../protocol/signals-api.ts';
 import type { Clock } from '../std/clock.ts';
 import { type Duration, durationMs } from '../std/duration.ts';
 import type { JsonObject, JsonValue } from '../std/json.ts';
@@ -39,6 +41,19 @@ export interface StartOptions {
   readonly startDelay?: Duration;
   /** Links events and log lines. Default: the job's id. */
   readonly correlationId?: string;
+  /** Limits the open jobs of a key. Default: as the blueprint says. */
+  readonly concurrency?: ConcurrencyOption;
+}
+
+export interface ConcurrencyOption {
+  readonly key: string;
+  /** Open jobs of this key, at most. */
+  readonly limit: number;
+  /**
+   * Where the key is full: `queue` (default) stores the job, which waits for a place; `skip` throws
+   * SKIPPED, `refuse` throws LIMIT.
+   */
+  readonly onBusy?: 'queue' | 'skip' | 'refuse';
 }
 
 export interface StartedJob {
@@ -49,6 +64,8 @@ export interface JobsFilter {
   readonly status?: readonly string[];
   readonly blueprint?: string;
   readonly state?: string;
+  /** Only jobs whose attributes have all of these values. */
+  readonly attributes?: Readonly<Record<string, JsonValue>>;
   /** Jobs a page, 1 to 1,000. Default 100. */
   readonly limit?: number;
   /** `next` of the page before. */
@@ -87,6 +104,18 @@ export interface Jobs {
   cancel(id: string, options?: { readonly reason?: string }): Promise<JobView>;
   /** @throws NOT_QUARANTINED */
   redrive(id: string): Promise<JobView>;
+  /** Gives a quarantined job up: it ends as failed, with the error that parked it. @throws NOT_QUARANTINED */
+  dismiss(id: string, options?: { readonly reason?: string }): Promise<JobView>;
+  /**
+   * Tells a job that something has happened; stored when it resolves. The same `signalId` again
+   * changes nothing. @throws JOB_NOT_FOUND, SIGNAL_REFUSED, ALREADY_FINAL
+   */
+  signal(
+    id: string,
+    name: string,
+    data?: JsonValue,
+    options?: { readonly signalId?: string },
+  ): Promise<SignalAnswer>;
   hold(id: string): Promise<JobView>;
   release(id: string): Promise<JobView>;
   /** The whole book behind `after`, page by page. */
@@ -121,6 +150,15 @@ export function createJobs(parts: JobsParts): Jobs {
     all: (filter) => allPages(http, filter),
     cancel: (id, { reason } = {}) => steer(id, 'cancel', reason === undefined ? {} : { reason }),
     redrive: (id) => steer(id, 'redrive'),
+    dismiss: (id, { reason } = {}) => steer(id, 'dismiss', reason === undefined ? {} : { reason }),
+    signal: (id, name, data, { signalId = parts.random.id() } = {}) =>
+      http.json({
+        method: 'POST',
+        path: `${jobPath(id)}/signals`,
+        body: { name, id: signalId, ...(data === undefined ? {} : { data }) },
+        // Its id makes a repetition harmless.
+        retry: 'always',
+      }),
     hold: (id) => steer(id, 'hold'),
     release: (id) => steer(id, 'release'),
     history: (id, { after = 0 } = {}) => historyPages(http, id, after),
@@ -131,7 +169,7 @@ export function createJobs(parts: JobsParts): Jobs {
   return jobs;
 }
 
-function jobPath(id: string): string {
+export function jobPath(id: string): string {
   return `/api/v1/jobs/${encodeURIComponent(id)}`;
 }
 
@@ -176,7 +214,7 @@ async function startMany(
 
 function startBody(input: JsonValue | undefined, options: BatchItemOptions): StartJobBody {
   const { jobId, priority, attributes, metadata } = options;
-  const { dispatchTimeout, resultTimeout, startDelay } = options;
+  const { dispatchTimeout, resultTimeout, startDelay, concurrency } = options;
   return {
     ...(input === undefined ? {} : { initial_data: input }),
     ...(jobId === undefined ? {} : { job_id: jobId }),
@@ -186,15 +224,28 @@ function startBody(input: JsonValue | undefined, options: BatchItemOptions): Sta
     ...(dispatchTimeout === undefined ? {} : { dispatch_timeout: seconds(dispatchTimeout) }),
     ...(resultTimeout === undefined ? {} : { result_timeout: seconds(resultTimeout) }),
     ...(startDelay === undefined ? {} : { start_delay: seconds(startDelay) }),
+    ...(concurrency === undefined ? {} : { concurrency: concurrencyBody(concurrency) }),
   };
 }
 
-function seconds(duration: Duration): number {
+function concurrencyBody({ key, limit, onBusy }: ConcurrencyOption): ConcurrencyBody {
+  return { key, limit, ...(onBusy === undefined ? {} : { on_busy: onBusy }) };
+}
+
+export function seconds(duration: Duration): number {
   return durationMs(duration) / 1_000;
 }
 
-function list(http: Http, { status, ...filter }: JobsFilter = {}): Promise<JobsAnswer> {
-  const query = { ...filter, status: status?.join(',') };
+function list(
+  http: Http,
+  { status, attributes = {}, ...filter }: JobsFilter = {},
+): Promise<JobsAnswer> {
+  // As JSON in any case: the text 7 is not the number.
+  const wanted = Object.entries(attributes).map(([name, value]) => [
+    `attr.${name}`,
+    JSON.stringify(value),
+  ]);
+  const query = { ...filter, status: status?.join(','), ...Object.fromEntries(wanted) };
   return http.json({ method: 'GET', path: '/api/v1/jobs', query });
 }
 

@@ -197,3 +197,46 @@ test('each setting has one spelling a place, a meaning, and a default that it ac
   assert.equal(environmentName('maxBodyBytes'), 'CAPATAZ_MAX_BODY_BYTES');
   assert.equal(flagName('maxBodyBytes'), '--max-body-bytes');
 });
+
+test('A-46: retention is 30 days and a million jobs, and `off` or 0 from any source', () => {
+  const shown = (effective: EffectiveConfig): string[] =>
+    showConfig(effective).flatMap(({ key, value }) =>
+      key.startsWith('retention_') ? `${key} ${value}` : [],
+    );
+  assert.deepEqual(shown(load()), ['retention_age 30d', 'retention_count 1000000']);
+  const off = ['retention_age off', 'retention_count off'];
+  for (const text of ['off', '0']) {
+    const environment = { CAPATAZ_RETENTION_AGE: text, CAPATAZ_RETENTION_COUNT: text };
+    assert.deepEqual(shown(load({ environment })), off);
+    const flags = { retentionAge: text, retentionCount: text };
+    assert.deepEqual(shown(load({ flags })), off);
+  }
+  for (const value of ['"off"', '0']) {
+    const toml = `retention_age = ${value}\nretention_count = ${value}\n`;
+    const { values } = load({ directory: folderWith({ 'capataz.toml': toml }) });
+    assert.deepEqual([values.retentionAge, values.retentionCount], [0, 0]);
+  }
+  const given = load({ flags: { retentionAge: '36h', retentionCount: '5000' } });
+  assert.deepEqual(shown(given), ['retention_age 1d12h', 'retention_count 5000']);
+  const environment = { CAPATAZ_RETENTION_AGE: '30', CAPATAZ_RETENTION_COUNT: '-1' };
+  assert.equal(problemsOf({ environment }).length, 2);
+  assert.equal(problemsOf({ flags: { drain: 'off' } }).length, 1);
+});
+
+test('A-58: a setting that is true or false is written as such in the file, and in words elsewhere', () => {
+  assert.equal(load({ directory: folderWith() }).values.filesKeep, false);
+  const directory = folderWith({ 'capataz.toml': 'files_keep = true\n' });
+  assert.equal(load({ directory }).values.filesKeep, true);
+  for (const [text, value] of [
+    ['no', false],
+    ['FALSE', false],
+    ['1', true],
+  ] as const) {
+    const environment = { CAPATAZ_FILES_KEEP: text };
+    assert.equal(load({ directory, environment }).values.filesKeep, value);
+  }
+  const wrong = folderWith({ 'capataz.toml': 'files_keep = "true"\n' });
+  assert.match(problemsOf({ directory: wrong })[0] ?? '', /files_keep: must be true or false/);
+  const environment = { CAPATAZ_FILES_KEEP: 'maybe' };
+  assert.match(problemsOf({ directory, environment })[0] ?? '', /true or false, not "maybe"/);
+});

@@ -7,7 +7,7 @@
 export interface Setting {
   readonly type: SettingType;
   /** As it would stand in the file; null: none. */
-  readonly default: string | number | null;
+  readonly default: string | number | boolean | null;
   /** What it is and what follows from it, with the unit. */
   readonly meaning: string;
   /** Names in the environment that the seeds gave it (S-51). */
@@ -18,6 +18,8 @@ export interface Setting {
   readonly choices?: readonly string[];
   /** Smallest and largest number. */
   readonly range?: readonly [number, number];
+  /** `off` and 0 switch it off; the value is 0 then, and shown as `off`. */
+  readonly canBeOff?: true;
 }
 
 /** `path`: must exist, unless it is the default. `folder`: is made when it is needed. */
@@ -27,6 +29,7 @@ export type SettingType =
   | 'port'
   | 'duration'
   | 'integer'
+  | 'boolean'
   | 'path'
   | 'folder'
   | 'url'
@@ -122,6 +125,25 @@ export const settings = {
     range: [1_024, 268_435_456],
     meaning: 'Largest request body, in bytes. Above it: 413.',
   },
+  filesMaxSize: {
+    type: 'integer',
+    default: 1_073_741_824,
+    range: [1, 1_099_511_627_776],
+    meaning: 'Largest file of a job, in bytes. Above it: 413.',
+  },
+  filesMaxTransfers: {
+    type: 'integer',
+    default: 20,
+    range: [1, 10_000],
+    meaning: 'Files that are uploaded and downloaded at once. Above it: 503 with Retry-After.',
+    aliases: [{ name: 'S3_MAX_CONCURRENCY' }],
+  },
+  filesKeep: {
+    type: 'boolean',
+    default: false,
+    meaning:
+      'Whether the files of a job stay when it has ended, until the job itself is removed. By default they go with its end; a quarantined job keeps its own.',
+  },
   maxStreams: {
     type: 'integer',
     default: 1_000,
@@ -159,6 +181,22 @@ export const settings = {
     default: '10m',
     range: [1_000, 2_592_000_000],
     meaning: 'How long nobody may offer a blueprint version before its jobs are quarantined.',
+  },
+  retentionAge: {
+    type: 'duration',
+    default: '30d',
+    range: [1_000, 3_153_600_000_000],
+    canBeOff: true,
+    meaning:
+      'How long an ended job is kept, with its history; then it is removed for good. `off`: age is no reason. Its idempotency key keeps its 24 h.',
+  },
+  retentionCount: {
+    type: 'integer',
+    default: 1_000_000,
+    range: [1, 1_000_000_000],
+    canBeOff: true,
+    meaning:
+      'How many ended jobs are kept, the latest; the others are removed whatever their age. `off`: as many as there are.',
   },
   drain: {
     type: 'duration',
@@ -222,9 +260,11 @@ export type SettingName = keyof typeof settings;
 type ValueOf<S extends Setting> =
   | (S['type'] extends 'port' | 'integer' | 'duration'
       ? number
-      : S extends { readonly choices: readonly (infer C)[] }
-        ? C
-        : string)
+      : S['type'] extends 'boolean'
+        ? boolean
+        : S extends { readonly choices: readonly (infer C)[] }
+          ? C
+          : string)
   | (S['default'] extends null ? null : never)
   | (S['type'] extends 'path' ? null : never);
 

@@ -1,11 +1,12 @@
 import { formatDuration } from '../std/duration.ts';
 import type { EffectiveConfig } from './load.ts';
 import { fileKey, type SettingName, settingNames, settingOf } from './settings.ts';
+import type { SettingValue } from './values.ts';
 
 /** A line of `capataz config`. */
 export interface ShownSetting {
   readonly key: string;
-  readonly value: string | number | null;
+  readonly value: SettingValue | null;
   readonly source: string;
   readonly meaning: string;
 }
@@ -20,9 +21,10 @@ export function showConfig({ values, sources }: EffectiveConfig): ShownSetting[]
   }));
 }
 
-function shownValue(name: SettingName, value: string | number | null): string | number | null {
-  const { secret, type } = settingOf(name);
+function shownValue(name: SettingName, value: SettingValue | null): SettingValue | null {
+  const { secret, type, canBeOff } = settingOf(name);
   if (value === null) return null;
+  if (canBeOff === true && value === 0) return 'off';
   if (secret) return '********';
   return type === 'duration' ? formatDuration(Number(value)) : value;
 }

@@ -2,7 +2,7 @@ import { parseDuration } from '../std/duration.ts';
 import type { Setting } from './settings.ts';
 import { kindOf } from './toml.ts';
 
-export type SettingValue = string | number;
+export type SettingValue = string | number | boolean;
 
 export type Parsed =
   | { readonly ok: true; readonly value: SettingValue }
@@ -10,6 +10,7 @@ export type Parsed =
 
 /** Reads text, as flags and the environment give it. */
 export function parseText(setting: Setting, text: string): Parsed {
+  if (isOff(setting, text)) return { ok: true, value: 0 };
   switch (setting.type) {
     case 'port':
     case 'integer':
@@ -20,6 +21,8 @@ export function parseText(setting: Setting, text: string): Parsed {
       return parseLength(setting, text);
     case 'choice':
       return parseChoice(setting, text);
+    case 'boolean':
+      return parseBoolean(text);
     case 'url':
       return parseUrl(text);
     case 'zone':
@@ -33,15 +36,25 @@ export function parseText(setting: Setting, text: string): Parsed {
 
 /** Reads a value of a TOML file, where numbers are numbers and everything else is a string. */
 export function parseFileValue(setting: Setting, value: unknown): Parsed {
+  if (isOff(setting, value)) return { ok: true, value: 0 };
   const isNumeric = setting.type === 'port' || setting.type === 'integer';
   if (isNumeric) {
     return typeof value === 'number'
       ? parseInteger(setting, value)
       : refused(`must be a whole number, not ${kindOf(value)}`);
   }
+  if (setting.type === 'boolean') {
+    return typeof value === 'boolean'
+      ? { ok: true, value }
+      : refused(`must be true or false, not ${kindOf(value)}`);
+  }
   if (typeof value === 'string') return parseText(setting, value);
   const wanted = setting.type === 'duration' ? 'a duration like "10s"' : 'a string';
   return refused(`must be ${wanted}, not ${kindOf(value)}`);
+}
+
+function isOff({ canBeOff }: Setting, value: unknown): boolean {
+  return canBeOff === true && (value === 0 || value === '0' || value === 'off');
 }
 
 /** A bare number of seconds, as some of the seeds' names have it. */
@@ -79,6 +92,12 @@ function parseChoice({ choices = [] }: Setting, text: string): Parsed {
   const word = text.toLowerCase() === 'warning' ? 'warn' : text.toLowerCase();
   if (choices.includes(word)) return { ok: true, value: word };
   return refused(`must be one of ${choices.join(', ')}, not "${text}"`);
+}
+
+function parseBoolean(text: string): Parsed {
+  if (/^(?:true|yes|on|1)$/i.test(text)) return { ok: true, value: true };
+  if (/^(?:false|no|off|0)$/i.test(text)) return { ok: true, value: false };
+  return refused(`must be true or false, not "${text}"`);
 }
 
 function parseUrl(text: string): Parsed {

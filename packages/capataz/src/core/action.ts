@@ -4,18 +4,6 @@ import type { Requirements } from './requirements.ts';
 import type { RetryOptions } from './retry.ts';
 import type { StrategyName } from './strategy.ts';
 
-/**
- * What a handler returns: plain data, exactly one per call. `S` is the union of the blueprint's
- * state names, so that a misspelt target does not compile.
- */
-export type Action<S extends string = string> =
-  | TransitionAction<S>
-  | DispatchAction<S>
-  | SleepAction<S>
-  | FinishAction
-  | FailAction
-  | RetryAction;
-
 export interface TransitionAction<S extends string = string> {
   readonly type: 'transition';
   readonly to: S;
@@ -53,6 +41,8 @@ export interface DispatchOptions<S extends string = string> {
   readonly retry?: Omit<RetryOptions, 'classes'>;
   /** Passed through to the worker as `metadata`. */
   readonly metadata?: JsonObject;
+  /** At most `limit` tasks of one key at once; the job waits for a free place. Default no limit. */
+  readonly concurrencyKey?: { readonly key: string; readonly limit: number };
 }
 
 export interface DispatchAction<S extends string = string> {

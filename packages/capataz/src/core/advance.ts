@@ -1,43 +1,47 @@
 import { durationMs } from '../std/duration.ts';
-import {
-  cleanJson,
-  cleanText,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from '../std/json.ts';
-import { unknownKeys } from '../std/nearest.ts';
-import type { Action, DispatchAction, DispatchOptions, RetryAction } from './action.ts';
-import { failedState, type Handler, isRetryTarget } from './blueprint.ts';
+import { cleanText, isJsonObject, type JsonObject } from '../std/json.ts';
+import type { RetryAction, SleepAction } from './action.ts';
+import type { Action } from './any-action.ts';
+import { failedState, type Handler } from './blueprint.ts';
+import { checkTarget, fault, storable, storableObject } from './checks.ts';
+import { startTask } from './dispatch.ts';
 import { HandlerView } from './handler.ts';
-import type { JobError, Resume, TaskSpec } from './job.ts';
-import { type Requirements, requirementsProblem } from './requirements.ts';
+import type { JobError, Resume } from './job.ts';
 import { backoffMs, quarantine, type RetryPolicy, retryPolicy } from './retry.ts';
-import type { HandlerError, Timer } from './signal.ts';
+import type { Shares } from './share-actions.ts';
+import { checkShares, fullKey, queueForShare, sharesOf, takeShares } from './shares.ts';
+import type { HandlerError } from './signal.ts';
 import type { FinalStatus } from './status.ts';
 import type { Step } from './step.ts';
-import { strategyNames } from './strategy.ts';
+import { beginApproval, beginChild, beginParallel, beginWaitFor } from './waits.ts';
 
-const defaultExecutionLimitMs = 300_000;
-const maxPriority = 1_000;
-/**
- * Weight of what a handler may leave in one place (data, result, params). Escaped, it takes up to six
- * times as many characters of text, and no text is longer than 512 Mi.
- */
-export const maxPayload = 16 * 1024 * 1024;
-const dispatchKeys: readonly (keyof DispatchOptions)[] = [
-  'on',
-  'priority',
-  'dispatchTimeout',
-  'resultTimeout',
-  'executionLimit',
-  'delay',
-  'requirements',
-  'strategy',
-  'maxCost',
-  'retry',
-  'metadata',
-];
+/** The first step of a job: its start state, or the delay before it, or the place it waits for. */
+export function beginJob(step: Step, startDelayMs: number): void {
+  step.note({
+    type: 'job_created',
+    state: step.job.state,
+    details: { blueprint: step.job.blueprint, version: step.job.blueprintVersion },
+    ...(startDelayMs > 0 ? { delayMs: startDelayMs } : {}),
+  });
+  if (startDelayMs > 0) {
+    step.await({ status: 'pending', wait: { type: 'timer', to: null } }, [
+      { name: 'wake', afterMs: startDelayMs },
+    ]);
+  } else {
+    enterStart(step);
+  }
+}
+
+/** Behind its concurrency key, if it has one. */
+export function enterStart(step: Step): void {
+  const { concurrency } = step.job.options;
+  if (concurrency !== null) {
+    const { key, limit } = concurrency;
+    if (step.context.full.has(key)) return queueForShare(step, key);
+    step.reserve({ key, amount: 1, limit, expiresAfterMs: null, until: 'job' });
+  }
+  enterState(step, step.blueprint.start);
+}
 
 /** Enters a state and goes on through every `handle` until the job waits, runs or ends. */
 export function enterState(step: Step, name: string): void {
@@ -128,54 +132,86 @@ export function applyAction(
     return endHere(step);
   }
   if (!isJsonObject(action)) throw fault(step, 'must return exactly one action object');
+  const shares = sharesOf(action);
+  checkShares(shares);
+  const full = fullKey(step, shares);
+  if (full !== null) return withoutShare(step, shares, full, stored);
+  const next = perform(step, action, stored);
+  takeShares(step, shares);
+  return next;
+}
+
+/** @returns the state to go on in, or null. */
+function perform(step: Step, action: Action, data: JsonObject): string | null {
   switch (action.type) {
     case 'transition':
       checkTarget(step, action.to);
-      step.set({ data: stored });
+      step.set({ data });
       return action.to;
     case 'dispatch':
-      return startTask(step, action, stored);
-    case 'sleep': {
-      checkTarget(step, action.to);
-      const timers: Timer[] = [{ name: 'wake', afterMs: durationMs(action.duration) }];
-      step.note({
-        type: 'timer_set',
-        state: step.job.state,
-        to: action.to,
-        delayMs: timers[0]?.afterMs ?? 0,
+      return startTask(step, action, data);
+    case 'parallel':
+      return beginParallel(step, action, data);
+    case 'approval':
+      return beginApproval(step, action, data);
+    case 'child':
+      return beginChild(step, action, data, (child) => beginJob(child, 0));
+    case 'waitFor':
+      return beginWaitFor(step, action, data);
+    case 'sleep':
+      return beginSleep(step, action, data);
+    case 'stay':
+      throw fault(step, 'returned stay, which only the row of a signal may');
+    case 'finish':
+      step.set({
+        data,
+        result: action.result === undefined ? data : storable(action.result, 'the result'),
       });
-      step.await(
-        {
-          status: 'waiting_for_timer',
-          wait: { type: 'timer', to: action.to },
-          data: stored,
-          hops: 0,
-        },
-        timers,
-      );
-      return null;
-    }
-    case 'finish': {
-      const result = action.result === undefined ? stored : storable(action.result, 'the result');
-      step.set({ data: stored, result });
       endJob(step, 'finished', null);
       return null;
-    }
     case 'fail': {
       const details =
         action.details === undefined ? {} : { details: storable(action.details, 'details') };
-      step.set({ data: stored });
+      step.set({ data });
       endJob(step, 'failed', { code: 'FAILED', message: textOf(action.reason), ...details });
       return null;
     }
     case 'retry':
-      return retryHandler(step, action, stored);
+      return retryHandler(step, action, data);
     default:
       throw fault(
         step,
         `returned an unknown action ${JSON.stringify((action as { type?: unknown }).type)}`,
       );
   }
+}
+
+function withoutShare(
+  step: Step,
+  { onLimit = 'queue' }: Shares,
+  key: string,
+  data: JsonObject,
+): string | null {
+  if (onLimit === 'queue') {
+    queueForShare(step, key);
+    return null;
+  }
+  if (onLimit !== 'fail') {
+    checkTarget(step, onLimit.to);
+    step.set({ data });
+    return onLimit.to;
+  }
+  endJob(step, 'failed', { code: 'LIMIT', message: `the limit of "${key}" is used up` });
+  return null;
+}
+
+function beginSleep(step: Step, { duration, to }: SleepAction, data: JsonObject): null {
+  checkTarget(step, to);
+  const afterMs = durationMs(duration);
+  step.note({ type: 'timer_set', state: step.job.state, to, delayMs: afterMs });
+  const wait = { type: 'timer', to } as const;
+  step.await({ status: 'waiting_for_timer', wait, data, hops: 0 }, [{ name: 'wake', afterMs }]);
+  return null;
 }
 
 function retryHandler(step: Step, action: RetryAction, data: JsonObject): null {
@@ -187,151 +223,6 @@ function retryHandler(step: Step, action: RetryAction, data: JsonObject): null {
     ...(afterMs === undefined ? {} : { afterMs }),
   });
   return null;
-}
-
-function checkTarget(step: Step, to: string): void {
-  if (step.state.to.has(to) || to === failedState) return;
-  throw fault(
-    step,
-    `leads to "${to}", which is not among its to: ${[...step.state.to].join(', ') || 'none'}`,
-  );
-}
-
-function fault(step: Step, problem: string): Error {
-  return new Error(
-    `blueprint "${step.blueprint.name}", state "${step.job.state}": the handler ${problem}`,
-  );
-}
-
-/**
- * A copy that every store keeps.
- * @throws Error when it can't be kept: a failure of the handler.
- */
-function storable(value: unknown, what: string): JsonValue {
-  const room = { left: maxPayload };
-  const cleaned = cleanJson(value, 0, room);
-  if (cleaned !== undefined) return cleaned;
-  if (room.left < 0)
-    throw new Error(`${what} holds more than 16 Mi characters (each value counts as 8)`);
-  throw new Error(
-    `${what} holds what JSON cannot: a function, a bigint, a cycle or more than 64 levels`,
-  );
-}
-
-function storableObject(value: unknown, what: string): JsonObject {
-  const cleaned = storable(value, what);
-  if (isJsonObject(cleaned)) return cleaned;
-  throw new Error(`${what} must be an object, not ${JSON.stringify(cleaned).slice(0, 100)}`);
-}
-
-function startTask(step: Step, action: DispatchAction, data: JsonObject): null {
-  const on = targetsOf(step, action);
-  for (const target of Object.values(on)) checkTarget(step, target);
-  const spec = taskSpec(step, action);
-  const delay = action.options.delay;
-  const delayMs = delay === undefined ? 0 : durationMs(delay);
-  const taskId = step.context.newId();
-  step.await({
-    status: 'waiting_for_worker',
-    wait: { type: 'task', taskId, on },
-    data,
-    hops: 0,
-  });
-  step.note({
-    type: 'task_dispatched',
-    state: step.job.state,
-    task: taskId,
-    taskTo: 'PENDING',
-    details: { skill: spec.skill, priority: spec.priority },
-    ...(delayMs > 0 ? { delayMs } : {}),
-  });
-  step.task({ type: 'start', taskId, spec, timers: queueTimers(spec, delayMs, true) });
-  return null;
-}
-
-/** A copy: what the handler still holds may not change what was decided. */
-function targetsOf(step: Step, { options }: DispatchAction): Readonly<Record<string, string>> {
-  const on = cleanJson(options.on);
-  if (!isJsonObject(on)) throw fault(step, 'dispatches without on: { status: state }');
-  const targets = Object.entries(on).map(([status, target]) => {
-    if (typeof target === 'string') return [status, target] as const;
-    throw fault(step, `dispatches with on.${status} that names no state`);
-  });
-  return Object.fromEntries(targets);
-}
-
-function taskSpec(step: Step, { skill, params, options }: DispatchAction): TaskSpec {
-  const { job } = step;
-  const priority = options.priority ?? job.options.priority;
-  if (typeof priority !== 'number' || !(Math.abs(priority) <= maxPriority)) {
-    throw fault(
-      step,
-      `dispatches with priority ${priority}; it goes from -${maxPriority} to ${maxPriority}`,
-    );
-  }
-  if (typeof skill !== 'string' || skill === '') throw fault(step, 'dispatches without a skill');
-  const [unknown] = unknownKeys(options, dispatchKeys);
-  if (unknown !== undefined)
-    throw fault(step, `dispatches with an option that is none: ${unknown}`);
-  const strategy = options.strategy ?? 'default';
-  if (!strategyNames.includes(strategy)) {
-    throw fault(
-      step,
-      `dispatches with strategy "${strategy}"; there is ${strategyNames.join(', ')}`,
-    );
-  }
-  const maxCost = options.maxCost ?? null;
-  if (maxCost !== null && !Number.isFinite(maxCost)) {
-    throw fault(step, `dispatches with maxCost ${maxCost}, which is no number`);
-  }
-  const ms = (text: string | undefined): number | null =>
-    text === undefined ? null : durationMs(text);
-  return {
-    client: job.client,
-    skill: cleanText(skill),
-    params: storableObject(params, 'params'),
-    requirements: taskRequirements(step, options.requirements ?? {}),
-    strategy,
-    maxCost,
-    priority,
-    dispatchTimeoutMs: ms(options.dispatchTimeout) ?? job.options.dispatchTimeoutMs,
-    resultTimeoutMs: ms(options.resultTimeout) ?? job.options.resultTimeoutMs,
-    executionLimitMs: ms(options.executionLimit) ?? defaultExecutionLimitMs,
-    retry: taskRetry(step, options.retry),
-    metadata: options.metadata === undefined ? null : storableObject(options.metadata, 'metadata'),
-    correlationId: job.correlationId,
-    trace: job.trace,
-  };
-}
-
-function taskRequirements(step: Step, asked: Requirements): Requirements {
-  const cleaned = storableObject(asked, 'requirements');
-  const problem = requirementsProblem(cleaned);
-  if (problem !== null) throw fault(step, `dispatches with requirements whose ${problem}`);
-  // The check above is what the type says.
-  return cleaned as Requirements;
-}
-
-function taskRetry(step: Step, options: DispatchAction['options']['retry']): RetryPolicy {
-  if (options === undefined) return step.state.retry(step.job);
-  const policy = retryPolicy(options, (field, problem) => {
-    throw fault(step, `dispatches with retry.${field} that ${problem}`);
-  });
-  if (!isRetryTarget(policy.then, step.state.to)) checkTarget(step, policy.then);
-  return policy;
-}
-
-/** The deadlines of a task that goes to the queue after a delay; none runs during the delay. */
-export function queueTimers(spec: TaskSpec, delayMs: number, first: boolean): Timer[] {
-  const timers: Timer[] = [];
-  if (delayMs > 0) timers.push({ name: 'ready', afterMs: delayMs });
-  if (spec.dispatchTimeoutMs !== null) {
-    timers.push({ name: 'dispatch', afterMs: delayMs + spec.dispatchTimeoutMs });
-  }
-  if (first && spec.resultTimeoutMs !== null) {
-    timers.push({ name: 'result', afterMs: delayMs + spec.resultTimeoutMs });
-  }
-  return timers;
 }
 
 /** A throw, or `retry()`: the same handler again after a back-off, else where the rule says. */
@@ -375,7 +266,11 @@ export function giveUp(step: Step, then: string, error: JobError, resume: Resume
 }
 
 export function parkJob(step: Step, error: JobError, resume: Resume): void {
-  step.await({ status: 'quarantined', wait: null, error, resume });
+  const { state } = step.job;
+  const shown = step.shownAs('quarantined');
+  const whereFrom = shown === state ? resume : { state, ...resume };
+  step.await({ status: 'quarantined', state: shown, wait: null, error, resume: whereFrom });
+  step.tellParent('quarantined');
   step.note({
     type: 'job_quarantined',
     state: step.job.state,
@@ -387,7 +282,7 @@ export function parkJob(step: Step, error: JobError, resume: Resume): void {
 /** The implicit edge of every state: the state `failed` where the blueprint has one, else the end. */
 export function toFailed(step: Step, error: JobError): void {
   step.set({ error });
-  enterState(step, failedState);
+  enterState(step, step.shownAs('failed', failedState));
 }
 
 export function endJob(
@@ -404,6 +299,7 @@ export function endJob(
     error,
     result: status === 'finished' ? step.job.result : null,
   });
+  step.tellParent(status);
   step.note({
     type: `job_${status}`,
     state,

@@ -88,7 +88,7 @@ const refused: readonly [title: string, states: States, problem: string][] = [
   [
     'a state without a handler that is no end',
     { start: { start: true, to: ['done'] }, done },
-    'state "start": has no handler, and only an end state may have none',
+    'state "start": has no handler, and only an end state or a sub-state may have none',
   ],
   [
     'a fan-out without an aggregator',

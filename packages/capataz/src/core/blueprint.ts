@@ -2,11 +2,13 @@ import { CapatazError } from '../protocol/errors.ts';
 import { type Duration, parseDuration } from '../std/duration.ts';
 import { canonicalJson, type JsonValue } from '../std/json.ts';
 import { unknownKeys } from '../std/nearest.ts';
+import type { Action } from './any-action.ts';
 import { compileGuard, type Guard } from './guard.ts';
-import type { Handle, Run } from './handler.ts';
-import type { Job } from './job.ts';
+import type { Handle, HandlerJob, Run } from './handler.ts';
+import type { Answer, Concurrency, Job } from './job.ts';
 import { quarantine, type RetryOptions, type RetryPolicy, retryPolicy } from './retry.ts';
 import type { StandardSchema } from './standard-schema.ts';
+import type { StayAction } from './wait-actions.ts';
 
 /** The state that takes what no transition takes; every state has this edge. */
 export const failedState = 'failed';
@@ -23,7 +25,22 @@ export interface BlueprintDefinition<S extends string, I> {
   readonly stores?: Readonly<Record<string, unknown>>;
   /** Every state may lead to `failed`, also where the blueprint has no state of that name. */
   readonly states: { readonly [K in S]: StateDefinition<NoInfer<S> | typeof failedState, I> };
+  /**
+   * Signals that may come before the job waits for them, and how long each is then kept (a list:
+   * 24 h). At most 100 lie waiting for a job. Any other that comes early is refused.
+   */
+  readonly early?: readonly string[] | Readonly<Record<string, Duration>>;
+  /**
+   * The blueprint's own states for what the engine ends or parks, so that a closed set of states
+   * stays closed. Default: `failed` leads to the state of that name, the others leave the job where
+   * it stands.
+   */
+  readonly ends?: { readonly [K in EndName]?: NoInfer<S> };
+  /** At most `limit` open jobs of one key. A job's own option goes before it. */
+  readonly concurrency?: (input: I) => Concurrency | null;
 }
+
+export type EndName = 'failed' | 'cancelled' | 'quarantined';
 
 export interface StateDefinition<S extends string, I> extends HandlerSlots<S, I> {
   /** Exactly one state of a blueprint starts. */
@@ -36,6 +53,13 @@ export interface StateDefinition<S extends string, I> extends HandlerSlots<S, I>
   readonly aggregate?: true;
   /** The handler fans out; one of `to` must then be an `aggregate` state. */
   readonly fanOut?: true;
+  /**
+   * What a signal does while the job waits in this state: leads to a state, changes data (`stay`),
+   * or what a function of job and signal returns, which decides like a `handle`.
+   */
+  readonly on?: Readonly<Record<string, Row<S, I>>>;
+  /** This is a sub-state: the parent's rows apply here, too, and its edges. */
+  readonly parent?: S;
   /** Guarded handlers, tried in order, the first whose `when` holds wins; one without is the default. */
   readonly handlers?: readonly GuardedHandler<S, I>[];
   /** Failures of the handler, and of tasks that name no rule. A function sees the job. */
@@ -43,6 +67,13 @@ export interface StateDefinition<S extends string, I> extends HandlerSlots<S, I>
   /** Longest run of a `run` handler, after which another takes over. Default `5m`. */
   readonly timeout?: Duration;
 }
+
+export type Row<S extends string = string, I = JsonValue> = S | StayAction<S> | RowHandler<S, I>;
+
+export type RowHandler<S extends string = string, I = JsonValue> = (
+  job: HandlerJob<I>,
+  signal: Answer,
+) => Action<S>;
 
 export interface HandlerSlots<S extends string, I> {
   readonly handle?: Handle<S, I>;
@@ -62,6 +93,10 @@ export interface Blueprint {
   readonly states: ReadonlyMap<string, State>;
   readonly input: StandardSchema | null;
   readonly stores: Readonly<Record<string, unknown>>;
+  /** Signal → how long it is kept when it comes early. */
+  readonly early: ReadonlyMap<string, number>;
+  readonly ends: Readonly<Partial<Record<EndName, string>>>;
+  readonly concurrency: ((input: JsonValue) => Concurrency | null) | null;
   /** Text that two blueprints share exactly when they have the same graph. */
   readonly graph: string;
 }
@@ -73,6 +108,9 @@ export interface State {
   readonly aggregate: boolean;
   readonly fanOut: boolean;
   readonly handlers: readonly Handler[];
+  /** Its own rows and those of its parents, the nearest first. */
+  readonly rows: ReadonlyMap<string, Row>;
+  readonly parent: string | null;
   readonly retry: (job: Job, failureClass?: string) => RetryPolicy;
   readonly timeoutMs: number;
 }
@@ -86,7 +124,16 @@ export interface Handler {
 
 const defaultTimeoutMs = 5 * 60_000;
 
-const definitionKeys = ['name', 'version', 'input', 'stores', 'states'];
+const definitionKeys = [
+  'name',
+  'version',
+  'input',
+  'stores',
+  'states',
+  'early',
+  'ends',
+  'concurrency',
+];
 const slotKeys = ['handle', 'run'];
 const stateKeys = [
   ...slotKeys,
@@ -95,6 +142,8 @@ const stateKeys = [
   'to',
   'aggregate',
   'fanOut',
+  'on',
+  'parent',
   'handlers',
   'retry',
   'timeout',
@@ -117,9 +166,15 @@ export function blueprint<const S extends string, I = JsonValue>(
       compileState(name, state, (problem) => problems.push(`state "${name}": ${problem}`)),
     );
   }
+  inheritRows(states, problems);
+  const early = compileEarly(untyped.early ?? [], problems);
+  const ends = untyped.ends ?? {};
+  for (const [end, target] of Object.entries(ends)) {
+    if (!states.has(target)) problems.push(`ends.${end} names "${target}", which is no state`);
+  }
   const starts = Object.keys(untyped.states).filter((name) => untyped.states[name]?.start === true);
   problems.push(...unknownKeys(untyped, definitionKeys));
-  problems.push(...nameProblems(untyped), ...graphProblems(states, starts));
+  problems.push(...nameProblems(untyped), ...graphProblems(states, starts, Object.values(ends)));
   if (problems.length > 0) {
     throw new CapatazError(
       'BLUEPRINT_INVALID',
@@ -134,6 +189,9 @@ export function blueprint<const S extends string, I = JsonValue>(
     states,
     input: untyped.input ?? null,
     stores: untyped.stores ?? {},
+    early,
+    ends,
+    concurrency: untyped.concurrency ?? null,
     graph: graphText(states),
   };
 }
@@ -169,7 +227,8 @@ function compileState(
     end = definition.end === 'failed' || name === failedState ? 'failed' : 'finished';
   }
   const { retry } = definition;
-  const to = new Set(definition.to);
+  const rows = compileRows(definition.on ?? {}, report);
+  const to = new Set([...(definition.to ?? []), ...[...rows.values()].flatMap(rowTargets)]);
   if (typeof retry === 'object') {
     compileRetry(retry, undefined, report);
     for (const then of retryTargets(retry)) {
@@ -183,6 +242,8 @@ function compileState(
     aggregate: definition.aggregate === true,
     fanOut: definition.fanOut === true,
     handlers: compileHandlers(definition, report),
+    rows,
+    parent: definition.parent ?? null,
     retry: (job, failureClass) => {
       const options = typeof retry === 'function' ? retry(job) : (retry ?? {});
       const policy = compileRetry(options, failureClass, refuse);
@@ -240,8 +301,9 @@ function compileHandlers(
     report('has both handlers and a handler of its own; move it to the end of handlers');
   }
   const written = own ? [definition] : (definition.handlers ?? []);
-  if (written.length === 0 && definition.end === undefined) {
-    report('has no handler, and only an end state may have none');
+  const mayHaveNone = definition.end !== undefined || definition.parent !== undefined;
+  if (written.length === 0 && !mayHaveNone) {
+    report('has no handler, and only an end state or a sub-state may have none');
   }
   const compiled: Handler[] = [];
   for (const [index, handler] of written.entries()) {
@@ -281,7 +343,65 @@ function guardOf(text: string, report: Report): Guard | null {
   }
 }
 
-function graphProblems(states: ReadonlyMap<string, State>, starts: readonly string[]): string[] {
+const defaultEarlyMs = 24 * 3_600_000;
+
+function compileEarly(
+  given: readonly string[] | Readonly<Record<string, Duration>>,
+  problems: string[],
+): Map<string, number> {
+  if (Array.isArray(given)) return new Map(given.map((name: string) => [name, defaultEarlyMs]));
+  const early = new Map<string, number>();
+  for (const [name, duration] of Object.entries(given)) {
+    const ms = parseDuration(duration);
+    if (ms === undefined || ms === 0)
+      problems.push(`early.${name} must be a duration above zero like "1h"`);
+    early.set(name, ms ?? 0);
+  }
+  return early;
+}
+
+function compileRows(given: Readonly<Record<string, Row>>, report: Report): Map<string, Row> {
+  const rows = new Map(Object.entries(given));
+  for (const [signal, row] of rows) {
+    const isRow = typeof row === 'string' || typeof row === 'function' || row?.type === 'stay';
+    if (!isRow) report(`on.${signal} must be a state, stay() or a function`);
+  }
+  return rows;
+}
+
+function rowTargets(row: Row): string[] {
+  if (typeof row === 'string') return [row];
+  return typeof row === 'object' && row.in !== undefined ? [row.in] : [];
+}
+
+/** A sub-state takes what its parents take, and may lead where they lead, back to them included. */
+function inheritRows(states: Map<string, State>, problems: string[]): void {
+  for (const state of states.values()) {
+    const rows = new Map(state.rows);
+    const to = new Set(state.to);
+    const seen = new Set([state.name]);
+    for (let name = state.parent; name !== null; ) {
+      const parent = states.get(name);
+      if (parent === undefined || seen.has(name)) {
+        problems.push(
+          `state "${state.name}": its parent "${name}" ${parent ? 'is its own sub-state' : 'does not exist'}`,
+        );
+        break;
+      }
+      seen.add(name);
+      for (const [signal, row] of parent.rows) if (!rows.has(signal)) rows.set(signal, row);
+      for (const target of [name, ...parent.to]) to.add(target);
+      name = parent.parent;
+    }
+    if (state.parent !== null) states.set(state.name, { ...state, rows, to });
+  }
+}
+
+function graphProblems(
+  states: ReadonlyMap<string, State>,
+  starts: readonly string[],
+  ends: readonly string[],
+): string[] {
   const problems: string[] = [];
   if (starts.length !== 1) {
     const found = starts.length === 0 ? 'there is none' : `there are ${starts.join(', ')}`;
@@ -289,7 +409,7 @@ function graphProblems(states: ReadonlyMap<string, State>, starts: readonly stri
   }
   for (const state of states.values()) problems.push(...edgeProblems(state, states));
   if (starts.length === 1) {
-    const reached = reachable(states, starts[0] ?? '');
+    const reached = reachable(states, [starts[0] ?? '', ...ends]);
     for (const name of states.keys()) {
       if (!reached.has(name)) problems.push(`state "${name}" cannot be reached from the start`);
     }
@@ -315,9 +435,12 @@ function edgeProblems(state: State, states: ReadonlyMap<string, State>): string[
 }
 
 /** `failed` is an edge of every state, so that a state of this name is always reachable. */
-function reachable(states: ReadonlyMap<string, State>, start: string): ReadonlySet<string> {
+function reachable(
+  states: ReadonlyMap<string, State>,
+  roots: readonly string[],
+): ReadonlySet<string> {
   const reached = new Set<string>();
-  const open = [start, failedState];
+  const open = [...roots, failedState];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     const state = states.get(name);
     if (state === undefined || reached.has(name)) continue;
@@ -328,12 +451,16 @@ function reachable(states: ReadonlyMap<string, State>, start: string): ReadonlyS
 }
 
 function graphText(states: ReadonlyMap<string, State>): string {
-  const edges = [...states.values()].map(({ name, end, to, aggregate, handlers }) => ({
-    name,
-    end,
-    to: [...to].sort(),
-    aggregate,
-    slots: handlers.map((handler) => handler.slot.type),
-  }));
+  const edges = [...states.values()].map(
+    ({ name, end, to, aggregate, handlers, rows, parent }) => ({
+      name,
+      end,
+      to: [...to].sort(),
+      aggregate,
+      slots: handlers.map((handler) => handler.slot.type),
+      ...(rows.size === 0 ? {} : { rows: [...rows.keys()].sort() }),
+      ...(parent === null ? {} : { parent }),
+    }),
+  );
   return canonicalJson(edges.sort((a, b) => (a.name < b.name ? -1 : 1)));
 }

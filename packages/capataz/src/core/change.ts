@@ -1,6 +1,6 @@
 import type { HistoryEntry } from './history.ts';
-import type { Job, TaskSpec } from './job.ts';
-import type { RefusalReason, Timer } from './signal.ts';
+import type { BranchResult, Job, TaskSpec } from './job.ts';
+import type { InboxItem, RefusalReason, Timer, TimerName } from './signal.ts';
 import type { TaskEnd, TaskStatus } from './status.ts';
 
 /** What `decide` answers: the whole effect of a signal as plain data, or a named refusal. */
@@ -15,6 +15,12 @@ export type Decision =
  */
 export interface Change {
   readonly job: Job;
+  /**
+   * `tasks`: the job itself stays as it is, and its version too; what is checked are the attempts
+   * that the tasks' steps name. So branches of a fan-out never get into each other's way. With
+   * `posts` to the job itself its version is checked as well.
+   */
+  readonly scope: 'job' | 'tasks';
   /** A state was entered: `enteredAt` becomes the store's now. */
   readonly entered: boolean;
   readonly tasks: readonly TaskChange[];
@@ -24,6 +30,37 @@ export interface Change {
   readonly leaseForMs: number | 'keep';
   readonly history: readonly HistoryEntry[];
   readonly reservations: readonly Reservation[];
+  /** What few changes do besides; null for the many. */
+  readonly also: Also | null;
+}
+
+export interface Also {
+  /** Beside kept deadlines: set anew, and dropped. */
+  readonly rearm: readonly Timer[];
+  readonly disarm: readonly TimerName[];
+  /** Shares given back, or settled at what was used. */
+  readonly releases: readonly string[];
+  readonly settles: readonly { readonly key: string; readonly amount: number }[];
+  /** A signal of this id is taken, once: the store refuses it a second time as `seen`. */
+  readonly signalId: string | null;
+  /** Left in the inboxes of jobs. */
+  readonly posts: readonly Post[];
+  /** Items taken out of the job's own inbox. */
+  readonly takes: readonly InboxItem['id'][];
+  /** The new wait may be answered by what lies in the inbox already. */
+  readonly looks: boolean;
+  /** Correlation keys by which the job can be addressed from now on. */
+  readonly keys: readonly string[];
+  /** New jobs, which come into being with this change or not at all. */
+  readonly children: readonly Change[];
+}
+
+/** Thrown away where the job has ended, or waits for no child of that id (`child`). */
+export interface Post {
+  readonly jobId: string;
+  readonly item: InboxItem;
+  /** Default: until the job ends. */
+  readonly expiresAfterMs: number | null;
 }
 
 /**
@@ -57,16 +94,28 @@ export type TaskChange =
       readonly from: TaskStatus;
       readonly status: TaskEnd;
     }
+  | {
+      /** A branch has ended: its result is kept until all have. The last one arms `inbox`. */
+      readonly type: 'collect';
+      readonly taskId: string;
+      readonly attempt: string | null;
+      readonly from: TaskStatus;
+      readonly status: TaskEnd;
+      readonly result: BranchResult;
+    }
+  /** Ends all open tasks, and forgets what was collected. */
   | { readonly type: 'cancel_all' };
 
 /**
  * A share of something limited, taken in the same commit as the work that needs it (S-5). Refused
- * with `limit` when what is held under the key plus `amount` would exceed `limit`. It is given back
- * when the job ends, or when `expiresAfterMs` has passed.
+ * with `limit` when what is held under the key plus `amount` would exceed `limit`, or when another
+ * job waits for the key longer. It is given back when the job ends, when its wait ends (`until`), or
+ * when `expiresAfterMs` has passed.
  */
 export interface Reservation {
   readonly key: string;
   readonly amount: number;
   readonly limit: number;
   readonly expiresAfterMs: number | null;
+  readonly until: 'job' | 'wait';
 }

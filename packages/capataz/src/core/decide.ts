@@ -1,23 +1,35 @@
 import { unreachable } from '../std/assert.ts';
 import {
   applyAction,
+  beginJob,
+  endJob,
+  enterStart,
   enterState,
   failHandler,
   giveUp,
   handlerRetry,
   parkJob,
-  queueTimers,
   runState,
   toHandlerError,
 } from './advance.ts';
+import {
+  endCancelled,
+  isRepeated,
+  onDecided,
+  onInbox,
+  onOutside,
+  onWaitDeadline,
+} from './answers.ts';
 import type { Blueprint } from './blueprint.ts';
 import type { Decision } from './change.ts';
-import type { Job } from './job.ts';
+import { queueTimers } from './dispatch.ts';
+import type { Job, TaskSpec } from './job.ts';
 import type {
   CancelSignal,
   ClaimedSignal,
   CreatedSignal,
   DeadlineSignal,
+  DismissSignal,
   HandledSignal,
   HandlerFailedSignal,
   HandlerLostSignal,
@@ -25,6 +37,7 @@ import type {
   RefusalReason,
   Signal,
   SignalType,
+  StrandedSignal,
 } from './signal.ts';
 import { type JobStatus, jobStatuses } from './status.ts';
 import { type DecideContext, Step } from './step.ts';
@@ -42,6 +55,8 @@ export function decide(
   context: DecideContext,
 ): Decision {
   const reaction = reactions[signal.type][job.status];
+  if (signal.type === 'decided' && isRepeated(job, signal))
+    return { type: 'refusal', reason: 'decided_already' };
   if (reaction !== 'applies') return { type: 'refusal', reason: reaction };
   const step = new Step(job, blueprint, context);
   const refusal = apply(step, signal);
@@ -87,6 +102,9 @@ const over = {
   cancelled: 'job_already_terminated',
 } as const;
 
+/** A branch that was given up parks its job; the others go on. */
+const withTasks = ['waiting_for_worker', 'waiting_for_parallel', 'quarantined'] as const;
+
 /**
  * Every pair of signal and status (docs/reference/transitions.md is generated from it). A pair
  * that applies may still refuse by its particulars: another attempt, another lease.
@@ -97,14 +115,19 @@ export const reactions: Readonly<Record<SignalType, Readonly<Record<JobStatus, R
   handled: reaction(['running'], 'lease_not_current'),
   handler_failed: reaction(['running'], 'lease_not_current'),
   handler_lost: reaction(['running'], 'lease_not_current'),
-  reported: reaction(['waiting_for_worker', 'waiting_for_parallel'], 'stale_task', overForWorkers),
-  returned: reaction(['waiting_for_worker', 'waiting_for_parallel'], 'stale_task', overForWorkers),
-  deadline: reaction(['pending', ...waiting], 'nothing_due'),
+  reported: reaction(withTasks, 'stale_task', overForWorkers),
+  returned: reaction(withTasks, 'stale_task', overForWorkers),
+  deadline: reaction(['pending', ...waiting, 'quarantined'], 'nothing_due'),
   cancel: reaction([...open, 'quarantined'], 'job_already_terminated'),
   hold: reaction(open, 'job_already_terminated', { quarantined: 'already_quarantined' }),
   release: reaction(open, 'job_already_terminated', { quarantined: 'not_held' }),
   redrive: reaction(['quarantined'], 'not_quarantined', over),
+  dismiss: reaction(['quarantined'], 'not_quarantined', over),
   orphaned: reaction(open, 'job_already_terminated', { quarantined: 'already_quarantined' }),
+  stranded: reaction(open, 'job_already_terminated', { quarantined: 'already_quarantined' }),
+  outside: reaction(open, 'job_already_terminated', { quarantined: 'signal_not_expected' }),
+  decided: reaction(['waiting_for_human'], 'nothing_to_decide'),
+  inbox: reaction([...open, 'quarantined'], 'job_already_terminated'),
 };
 
 function apply(step: Step, signal: Signal): RefusalReason | null {
@@ -133,8 +156,18 @@ function apply(step: Step, signal: Signal): RefusalReason | null {
       return onHold(step, false, signal.actor);
     case 'redrive':
       return onRedrive(step, signal);
+    case 'dismiss':
+      return onDismiss(step, signal);
     case 'orphaned':
       return onOrphaned(step);
+    case 'stranded':
+      return onStranded(step, signal);
+    case 'outside':
+      return onOutside(step, signal);
+    case 'decided':
+      return onDecided(step, signal);
+    case 'inbox':
+      return onInbox(step, signal);
     default:
       return unreachable(signal);
   }
@@ -142,19 +175,7 @@ function apply(step: Step, signal: Signal): RefusalReason | null {
 
 function onCreated(step: Step, { startDelayMs }: CreatedSignal): RefusalReason | null {
   if (step.job.version !== 0) return 'job_exists';
-  step.note({
-    type: 'job_created',
-    state: step.job.state,
-    details: { blueprint: step.job.blueprint, version: step.job.blueprintVersion },
-    ...(startDelayMs > 0 ? { delayMs: startDelayMs } : {}),
-  });
-  if (startDelayMs > 0) {
-    step.await({ status: 'pending', wait: { type: 'timer', to: null } }, [
-      { name: 'wake', afterMs: startDelayMs },
-    ]);
-  } else {
-    enterState(step, step.blueprint.start);
-  }
+  beginJob(step, startDelayMs);
   return null;
 }
 
@@ -206,7 +227,8 @@ function onHandlerLost(step: Step, { token }: HandlerLostSignal): RefusalReason 
 function onDeadline(step: Step, signal: DeadlineSignal): RefusalReason | null {
   if (signal.task !== null) return onTaskDeadline(step, signal, signal.task);
   const { wait } = step.job;
-  if (signal.name !== 'wake' || wait?.type !== 'timer') return 'nothing_due';
+  if (signal.name !== 'wake') return onWaitDeadline(step, signal.name);
+  if (wait?.type !== 'timer') return 'nothing_due';
   if (wait.to !== null) enterState(step, wait.to);
   else rerun(step);
   return null;
@@ -214,20 +236,14 @@ function onDeadline(step: Step, signal: DeadlineSignal): RefusalReason | null {
 
 /** The present state's handler again, in the same stay in the state; or the first, if none was entered. */
 function rerun(step: Step): void {
-  const next = step.job.entry === 0 ? step.blueprint.start : runState(step);
+  if (step.job.entry === 0) return enterStart(step);
+  const next = runState(step);
   if (next !== null) enterState(step, next);
 }
 
 function onCancel(step: Step, { actor, reason }: CancelSignal): null {
-  step.task({ type: 'cancel_all' });
-  step.await({
-    status: 'cancelled',
-    wait: null,
-    resume: null,
-    result: null,
-    error: { code: 'CANCELLED', message: reason },
-  });
-  step.note({ type: 'job_cancelled', state: step.job.state, reason, actor });
+  step.leaveWait();
+  endCancelled(step, actor, reason);
   return null;
 }
 
@@ -239,37 +255,57 @@ function onHold(step: Step, held: boolean, actor: string): RefusalReason | null 
 }
 
 function onRedrive(step: Step, { actor }: RedriveSignal): null {
-  const { resume } = step.job;
-  step.set({ error: null, resume: null, failures: 0, hops: 0 });
+  const { resume, state } = step.job;
+  step.set({ error: null, resume: null, failures: 0, hops: 0, state: resume?.state ?? state });
   step.note({ type: 'job_redriven', state: step.job.state, actor });
-  if (resume?.type === 'task') {
+  if (resume === null || resume.type === 'handler') {
+    rerun(step);
+  } else if (resume.type === 'task') {
     const { taskId, on, spec } = resume;
     step.await({ status: 'waiting_for_worker', wait: { type: 'task', taskId, on } });
-    step.task({ type: 'start', taskId, spec, timers: queueTimers(spec, 0, true) });
-    step.note({
-      type: 'task_dispatched',
-      state: step.job.state,
-      task: taskId,
-      taskTo: 'PENDING',
-      details: { skill: spec.skill, priority: spec.priority },
-    });
+    restart(step, taskId, spec);
   } else {
-    rerun(step);
+    step.await({ status: 'waiting_for_parallel', wait: resume.wait });
+    for (const { taskId, spec } of resume.parked) restart(step, taskId, spec);
   }
+  return null;
+}
+
+/** A task that was given up goes to the queue again, as itself. */
+function restart(step: Step, taskId: string, spec: TaskSpec): void {
+  step.task({ type: 'start', taskId, spec, timers: queueTimers(spec, 0, true) });
+  step.note({
+    type: 'task_dispatched',
+    state: step.job.state,
+    task: taskId,
+    taskTo: 'PENDING',
+    details: { skill: spec.skill, priority: spec.priority },
+  });
+}
+
+function onDismiss(step: Step, { actor, reason }: DismissSignal): null {
+  step.note({ type: 'job_dismissed', state: step.job.state, reason, actor });
+  step.task({ type: 'cancel_all' });
+  const error = step.job.error ?? { code: 'DISMISSED', message: reason };
+  endJob(step, 'failed', error, step.shownAs('failed'));
   return null;
 }
 
 /** Decided without the blueprint, which is gone: nothing here may look at `step.state`. */
 function onOrphaned(step: Step): null {
   const { blueprint, blueprintVersion } = step.job;
+  const message = `no instance offers blueprint "${blueprint}" version ${blueprintVersion}`;
+  step.leaveWait();
   step.task({ type: 'cancel_all' });
-  parkJob(
-    step,
-    {
-      code: 'BLUEPRINT_GONE',
-      message: `no instance offers blueprint "${blueprint}" version ${blueprintVersion}`,
-    },
-    { type: 'handler' },
-  );
+  parkJob(step, { code: 'BLUEPRINT_GONE', message }, { type: 'handler' });
+  return null;
+}
+
+/** What was damaged from outside waits for a person, who redrives or dismisses it. */
+function onStranded(step: Step, { problem }: StrandedSignal): null {
+  step.note({ type: 'job_repaired', state: step.job.state, reason: problem });
+  step.leaveWait();
+  step.task({ type: 'cancel_all' });
+  parkJob(step, { code: 'LIMBO', message: problem }, { type: 'handler' });
   return null;
 }

@@ -4,10 +4,10 @@ import { type Blueprint, blueprint, type StateDefinition } from './blueprint.ts'
 import type { Change, Decision } from './change.ts';
 import { decide } from './decide.ts';
 import type { HistoryEntry } from './history.ts';
-import type { Job, Task, TaskSpec } from './job.ts';
+import type { ApprovalWait, EventWait, Job, Task, TaskSpec } from './job.ts';
 import type { Causes } from './limbo.ts';
 import { defaultRetry } from './retry.ts';
-import type { CreatedSignal, RefusalReason, Signal } from './signal.ts';
+import type { CreatedSignal, DecidedSignal, RefusalReason, Signal } from './signal.ts';
 import type { DecideContext, LeaseOffer } from './step.ts';
 
 export const created: CreatedSignal = { type: 'created', startDelayMs: 0 };
@@ -41,11 +41,16 @@ export function aJob(fields: Partial<Job> = {}): Job {
       metadata: { origin: 'test' },
       dispatchTimeoutMs: null,
       resultTimeoutMs: null,
+      concurrency: null,
     },
     correlationId: 'correlation-1',
     trace: null,
     result: null,
     error: null,
+    results: null,
+    answer: null,
+    decided: [],
+    parent: null,
     createdAt: 1_000,
     enteredAt: 1_000,
     endedAt: null,
@@ -105,6 +110,12 @@ export function aHeldTask(fields: Partial<Task> = {}): Task {
   });
 }
 
+/** The same as a branch of a fan-out. */
+export function aBranch(fields: Partial<Task> = {}): Task {
+  const spec = aSpec({ branch: { index: 0, on: { success: 'done' } } });
+  return aHeldTask({ spec, ...fields });
+}
+
 /** A job that waits for `aTask`, in the state `work` of `sample`. */
 export function aWaitingJob(fields: Partial<Job> = {}): Job {
   return aJob({
@@ -117,10 +128,42 @@ export function aWaitingJob(fields: Partial<Job> = {}): Job {
   });
 }
 
+/** Shows content, so that a decision must name its hash. */
+export const approvalWait: ApprovalWait = {
+  type: 'approval',
+  id: 'wait-1',
+  message: 'shall it?',
+  show: { plan: 1 },
+  hash: 'hash-1',
+  revision: 'plan-1',
+  escalated: false,
+  on: { approved: 'done', rejected: 'think', timeout: 'late' },
+  signals: { withdraw: 'late' },
+};
+
+export const approved: Omit<DecidedSignal, 'type'> = {
+  decision: 'approved',
+  wait: 'wait-1',
+  hash: 'hash-1',
+  revision: null,
+  actor: 'ana',
+  comment: null,
+  data: null,
+};
+
+export const eventWait: EventWait = {
+  type: 'event',
+  on: { timeout: 'late' },
+  signals: { go: 'done' },
+  silence: { afterMs: 60_000, resetBy: 'mapped' },
+  poll: null,
+};
+
 /** Has a state of every kind: a `handle` that goes on, one that dispatches, a `run`, a sleep, ends. */
 export const sample = blueprint({
   name: 'sample',
   version: 1,
+  early: ['go'],
   states: {
     start: { start: true, to: ['work'], handle: () => transition('work') },
     work: {
@@ -153,6 +196,9 @@ export function aContext(fields: Partial<DecideContext> = {}): DecideContext {
     },
     chance: 0.5,
     lease: null,
+    full: new Set(),
+    hash: (text) => `hash of ${text}`,
+    prepareChild: (_name, input) => ({ blueprint: sample, input }),
     ...fields,
   };
 }
@@ -215,11 +261,16 @@ export function causesAfter(decided: Change, before: { readonly task: Task | nul
     for (const { name } of decided.timers) timers.push({ taskId: null, name });
   } else if (job.wait?.type === 'timer') {
     timers.push({ taskId: null, name: 'wake' });
+  } else if (job.wait?.type === 'event') {
+    timers.push({ taskId: null, name: 'silence' });
   }
   for (const step of decided.tasks) {
     if (step.type === 'cancel_all') tasks.clear();
     else if (step.type === 'end') tasks.delete(step.taskId);
-    else {
+    else if (step.type === 'collect') {
+      tasks.delete(step.taskId);
+      timers.push({ taskId: null, name: 'inbox' });
+    } else {
       const spec = step.type === 'start' ? step.spec : tasks.get(step.taskId)?.spec;
       tasks.set(step.taskId, aTask({ id: step.taskId, ...(spec === undefined ? {} : { spec }) }));
       for (const { name } of step.timers) timers.push({ taskId: step.taskId, name });
@@ -242,5 +293,6 @@ export function causesAfter(decided: Change, before: { readonly task: Task | nul
       .filter(({ id, status }) => status === 'PENDING' && !isDelayed(id) && !job.held)
       .map(({ id }) => id),
     watched: left.filter(({ attempt }) => attempt !== null).map(({ id }) => id),
+    childIsOpen: true,
   };
 }

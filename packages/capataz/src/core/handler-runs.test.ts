@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../std/json.ts';
-import { type Action, dispatch, finish, retry, sleep, transition } from './action.ts';
+import { dispatch, finish, retry, sleep, transition } from './action.ts';
+import type { Action } from './any-action.ts';
 import type { StateDefinition } from './blueprint.ts';
 import {
   aBlueprint,

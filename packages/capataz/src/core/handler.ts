@@ -1,6 +1,8 @@
+import { CapatazError } from '../protocol/errors.ts';
+import type { TaskFiles } from '../protocol/files.ts';
 import { frozenJson, type JsonObject, type JsonValue } from '../std/json.ts';
-import type { Action } from './action.ts';
-import type { Job } from './job.ts';
+import type { Action } from './any-action.ts';
+import type { Answer, BranchResult, Job } from './job.ts';
 
 /** What a handler sees of its job. `I` is the type of the blueprint's input schema. */
 export interface HandlerJob<I = JsonValue> {
@@ -24,6 +26,10 @@ export interface HandlerJob<I = JsonValue> {
   readonly attributes: JsonObject;
   /** The data stores that were registered with the blueprint, by name. */
   readonly stores: Readonly<Record<string, unknown>>;
+  /** What the tasks of a fan-out brought, by task id: in the aggregator's state, else null. */
+  readonly results: Readonly<Record<string, BranchResult>> | null;
+  /** The answer or signal that ended the last wait, until the next one; in a row the one it is about. */
+  readonly answer: Answer | null;
   /** The instant of the decision, ms since 1970 UTC: handlers read no clock of their own. */
   readonly now: number;
 }
@@ -34,6 +40,17 @@ export interface RunningJob<I = JsonValue> extends HandlerJob<I> {
   readonly signal: AbortSignal;
   /** Logs with job, state and correlation id on each line. */
   readonly log: HandlerLog;
+  /**
+   * Calls `fn` once and remembers what it gave, so that a retry of this handler doesn't repeat an
+   * effect that succeeded. At least once: a crash between the effect and the memo repeats it, so give
+   * the effect a key of its own where it matters. Memos live as long as the stay in the state.
+   * @throws Error for a name that is used twice in one run
+   */
+  step<T extends JsonValue | undefined>(name: string, fn: () => Promise<T> | T): Promise<T>;
+  /** Shown on the job while the handler runs, and stored nowhere. `fraction` goes from 0 to 1. */
+  readonly progress: (fraction: number | null, message?: string) => void;
+  /** The job's files. @throws NOT_SUPPORTED where the engine was given no place for them. */
+  readonly files: TaskFiles;
 }
 
 export interface HandlerLog {
@@ -115,6 +132,12 @@ export class HandlerView implements HandlerJob {
   get stores(): Readonly<Record<string, unknown>> {
     return this.#around.stores;
   }
+  get results(): Readonly<Record<string, BranchResult>> | null {
+    return frozenJson(this.#job.results);
+  }
+  get answer(): Answer | null {
+    return frozenJson(this.#job.answer);
+  }
   get now(): number {
     return this.#around.now;
   }
@@ -125,14 +148,39 @@ export class HandlerView implements HandlerJob {
   }
 }
 
+interface RunningParts extends Pick<RunningJob, 'signal' | 'log'> {
+  readonly files?: TaskFiles | undefined;
+  readonly steps: { readonly run: RunningJob['step'] };
+  readonly progress: RunningJob['progress'];
+}
+
 /** The view of a handler that runs after the commit. */
 export class RunningView extends HandlerView implements RunningJob {
   readonly signal: AbortSignal;
   readonly log: HandlerLog;
+  readonly #files: TaskFiles | undefined;
+  readonly #steps: RunningParts['steps'];
+  readonly progress: RunningJob['progress'];
 
-  constructor(job: Job, around: Surroundings, { signal, log }: Pick<RunningJob, 'signal' | 'log'>) {
+  constructor(
+    job: Job,
+    around: Surroundings,
+    { signal, log, files, steps, progress }: RunningParts,
+  ) {
     super(job, around);
     this.signal = signal;
     this.log = log;
+    this.#files = files;
+    this.#steps = steps;
+    this.progress = progress;
+  }
+
+  step<T extends JsonValue | undefined>(name: string, fn: () => Promise<T> | T): Promise<T> {
+    return this.#steps.run(name, fn);
+  }
+
+  get files(): TaskFiles {
+    if (this.#files !== undefined) return this.#files;
+    throw new CapatazError('NOT_SUPPORTED', 'this engine was given no place for the files of jobs');
   }
 }

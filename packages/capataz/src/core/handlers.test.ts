@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject, JsonValue } from '../std/json.ts';
-import { type Action, dispatch, fail, finish, sleep, transition } from './action.ts';
+import { dispatch, fail, finish, sleep, transition } from './action.ts';
+import type { Action } from './any-action.ts';
 import type { StateDefinition } from './blueprint.ts';
 import {
   aBlueprint,
@@ -212,7 +213,12 @@ test('A-9 a run sees the same, and a signal to stop by', () => {
   const { signal } = new AbortController();
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const around = { client: aContext().client, stores: {}, now: 5_000 };
-  const view = new RunningView(aJob(), around, { signal, log });
+  const view = new RunningView(aJob(), around, {
+    signal,
+    log,
+    steps: { run: async (_name, fn) => fn() },
+    progress: () => undefined,
+  });
   view.data.n = 2;
   assert.equal(view.signal, signal);
   assert.equal(view.log, log);

@@ -37,6 +37,14 @@ export interface Job {
   readonly trace: string | null;
   readonly result: JsonValue | null;
   readonly error: JobError | null;
+  /** What a fan-out brought, by task id; from its end until the aggregator's state is left. */
+  readonly results: Readonly<Record<string, BranchResult>> | null;
+  /** The answer that ended the last wait, or the signal that a row is about. */
+  readonly answer: Answer | null;
+  /** The decisions given last, so that the same one again is recognised as such. */
+  readonly decided: readonly Decided[];
+  /** The job that started this one and waits for its end. Pinned for life. */
+  readonly parent: Parent | null;
   readonly createdAt: number;
   /** When the present state was entered. */
   readonly enteredAt: number;
@@ -49,6 +57,41 @@ export interface JobOptions {
   readonly metadata: JsonObject;
   readonly dispatchTimeoutMs: number | null;
   readonly resultTimeoutMs: number | null;
+  /** At most `limit` open jobs of one key; null: no limit. */
+  readonly concurrency: Concurrency | null;
+}
+
+export interface Concurrency {
+  readonly key: string;
+  readonly limit: number;
+  /** Where the key is full: wait for a free place, start no job, or refuse. */
+  readonly onBusy: 'queue' | 'skip' | 'refuse';
+}
+
+export interface Parent {
+  readonly jobId: string;
+  /** Ancestors above the job: what starts children without end is stopped by it. */
+  readonly depth: number;
+}
+
+export interface BranchResult {
+  /** Place in the list of the fan-out. */
+  readonly index: number;
+  readonly skill: string;
+  /** What the worker reported; `success` where it named none, `timeout` or `error` where none came. */
+  readonly status: string;
+  readonly data: JsonValue;
+  readonly error: JobError | null;
+}
+
+export interface Answer {
+  readonly name: string;
+  readonly data: JsonValue;
+}
+
+export interface Decided {
+  readonly wait: string;
+  readonly decision: string;
 }
 
 export interface JobError {
@@ -63,28 +106,85 @@ export interface Lease {
   readonly instance: string;
 }
 
-/** What a job waits for: who may answer, and which answer leads where. */
-export type Wait = TaskWait | TimerWait;
+/**
+ * What a job waits for: who may answer, and which answer leads where. `on` maps the answers of the
+ * wait itself; `signals` maps signals by name, besides the rows of the state.
+ */
+export type Wait = TaskWait | ParallelWait | ApprovalWait | ChildWait | EventWait | TimerWait;
+type Targets = Readonly<Record<string, string>>;
 
 export interface TaskWait {
   readonly type: 'task';
   readonly taskId: string;
-  readonly on: Readonly<Record<string, string>>;
+  readonly on: Targets;
 }
 
-/** `to: null` runs the present state's handler again (a retry, or a delayed start). */
+/** All branches of a fan-out, then the aggregator `to`, once. */
+export interface ParallelWait {
+  readonly type: 'parallel';
+  readonly to: string;
+  readonly count: number;
+}
+
+/** A person, or whoever speaks for one. */
+export interface ApprovalWait {
+  readonly type: 'approval';
+  readonly id: string;
+  readonly message: string;
+  /** What was shown beside the message; null: nothing. */
+  readonly show: JsonValue;
+  /** Of message and content. A decision names it where content is shown. */
+  readonly hash: string;
+  /** A name of the content that may stand for the hash (a plan's id). */
+  readonly revision: string | null;
+  readonly escalated: boolean;
+  readonly on: Targets;
+  readonly signals: Targets;
+}
+
+export interface ChildWait {
+  readonly type: 'child';
+  readonly jobId: string;
+  readonly on: Targets;
+}
+
+/** Any of several named signals. */
+export interface EventWait {
+  readonly type: 'event';
+  readonly on: Targets;
+  readonly signals: Targets;
+  readonly silence: {
+    readonly afterMs: number;
+    readonly resetBy: readonly string[] | 'any' | 'mapped';
+  } | null;
+  readonly poll: { readonly everyMs: number; readonly enter: string | null } | null;
+}
+
+/**
+ * `to: null` runs the present state's handler again (a retry, or a delayed start). With a `key` it
+ * ends as soon as a place under that key is free, and the timer is only a safety net.
+ */
 export interface TimerWait {
   readonly type: 'timer';
   readonly to: string | null;
+  readonly key?: string;
 }
 
 export type Resume =
-  | { readonly type: 'handler' }
+  | { readonly type: 'handler'; readonly state?: string }
   | {
       readonly type: 'task';
       readonly taskId: string;
-      readonly on: Readonly<Record<string, string>>;
+      readonly on: Targets;
       readonly spec: TaskSpec;
+      readonly state?: string;
+    }
+  /** The branches that were given up; the others go on and are collected meanwhile. */
+  | {
+      readonly type: 'parallel';
+      readonly wait: ParallelWait;
+      readonly parked: readonly { readonly taskId: string; readonly spec: TaskSpec }[];
+      readonly state?: string;
     };
 
 /** The unchanging part of a task. */
@@ -103,6 +203,8 @@ export interface TaskSpec {
   readonly metadata: JsonObject | null;
   readonly correlationId: string;
   readonly trace: string | null;
+  /** Of a task of a fan-out: its place in the list, and what its answers lead to. */
+  readonly branch?: { readonly index: number; readonly on: Targets };
 }
 
 /** One unit of work for a worker. Rows exist only while the task is open. */

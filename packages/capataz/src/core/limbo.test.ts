@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aHeldTask, aJob, aTask, aWaitingJob, leaseOffer } from './fixtures.ts';
+import { aHeldTask, aJob, approvalWait, aTask, aWaitingJob, leaseOffer } from './fixtures.ts';
+import type { Wait } from './job.ts';
 import { type Causes, limbo } from './limbo.ts';
 import { jobStatuses } from './status.ts';
 
@@ -13,6 +14,7 @@ function verdict(causes: Partial<Causes>): string | null {
     timers: [],
     queued: [],
     watched: [],
+    childIsOpen: false,
     ...causes,
   });
 }
@@ -50,4 +52,40 @@ test('S-6 a job that waits for a task needs it queued, watched or under a deadli
   assert.equal(verdict({ job, tasks: [aHeldTask()], watched: ['task-1'] }), null);
   assert.equal(verdict({ job, tasks, timers: [{ taskId: 'task-1', name: 'ready' }] }), null);
   assert.match(verdict({ job, tasks, timers: [{ taskId: 'task-0', name: 'ready' }] }) ?? '', /but/);
+});
+
+const event: Wait = {
+  type: 'event',
+  on: {},
+  signals: {},
+  silence: null,
+  poll: null,
+};
+
+test('S-6 S-32 a wait for signals needs a silence or a deadline', () => {
+  const job = aJob({ status: 'waiting_for_event', wait: event });
+  assert.match(verdict({ job }) ?? '', /under no deadline/);
+  for (const name of ['silence', 'deadline', 'inbox'] as const) {
+    assert.equal(verdict({ job, timers: [{ taskId: null, name }] }), null);
+  }
+  assert.match(verdict({ job, timers: [{ taskId: null, name: 'poll' }] }) ?? '', /no deadline/);
+});
+
+test('S-6 a fan-out needs branches that move, or its alarm', () => {
+  const wait: Wait = { type: 'parallel', to: 'merge', count: 2 };
+  const job = aJob({ status: 'waiting_for_parallel', wait });
+  const [moving, stuck] = [aTask({ id: 'a' }), aTask({ id: 'b', status: 'ASSIGNED' })];
+  assert.match(verdict({ job }) ?? '', /branches that do not exist/);
+  assert.equal(verdict({ job, timers: [{ taskId: null, name: 'inbox' }] }), null);
+  assert.equal(verdict({ job, tasks: [moving], queued: ['a'] }), null);
+  assert.match(verdict({ job, tasks: [moving, stuck], queued: ['a'] }) ?? '', /task b is ASSIGNED/);
+});
+
+test('S-6 a wait for a child needs the child; one for a person needs nothing', () => {
+  const wait: Wait = { type: 'child', jobId: 'child-1', on: {} };
+  const job = aJob({ status: 'waiting_for_child', wait });
+  assert.match(verdict({ job }) ?? '', /child child-1, which is not there/);
+  assert.equal(verdict({ job, childIsOpen: true }), null);
+  const person = aJob({ status: 'waiting_for_human', wait: approvalWait });
+  assert.equal(verdict({ job: person }), null);
 });

@@ -1,4 +1,5 @@
-import type { Job, Task } from './job.ts';
+import { unreachable } from '../std/assert.ts';
+import type { Job, Task, Wait } from './job.ts';
 import type { TimerName } from './signal.ts';
 import { isFinal } from './status.ts';
 
@@ -10,6 +11,8 @@ export interface Causes {
   readonly timers: readonly { readonly taskId: string | null; readonly name: TimerName }[];
   readonly queued: readonly string[];
   readonly watched: readonly string[];
+  /** Of a job that waits for a child: whether that one can still end, or be found parked. */
+  readonly childIsOpen: boolean;
 }
 
 /**
@@ -23,13 +26,42 @@ export function limbo(causes: Causes): string | null {
     if (causes.runnable || causes.leaseEndsAt !== null) return null;
     return `status ${job.status}, but no handler is runnable or leased`;
   }
-  switch (job.wait.type) {
+  return waitLimbo(causes, job.wait);
+}
+
+function waitLimbo(causes: Causes, wait: Wait): string | null {
+  const isSet = (name: TimerName): boolean =>
+    causes.timers.some((timer) => timer.taskId === null && timer.name === name);
+  switch (wait.type) {
     case 'timer':
-      if (causes.timers.some(({ taskId, name }) => taskId === null && name === 'wake')) return null;
-      return 'it waits for a timer that is not set';
+      return isSet('wake') ? null : 'it waits for a timer that is not set';
     case 'task':
-      return taskLimbo(causes, job.wait.taskId);
+      return taskLimbo(causes, wait.taskId);
+    case 'parallel':
+      return branchesLimbo(causes, isSet('inbox'));
+    case 'event':
+      return isSet('silence') || isSet('deadline') || isSet('inbox')
+        ? null
+        : 'it waits for signals under no deadline';
+    case 'child':
+      return causes.childIsOpen || isSet('inbox') || isSet('deadline')
+        ? null
+        : `it waits for child ${wait.jobId}, which is not there`;
+    case 'approval':
+      return null;
+    default:
+      return unreachable(wait);
   }
+}
+
+function branchesLimbo(causes: Causes, isJoining: boolean): string | null {
+  if (isJoining) return null;
+  if (causes.tasks.length === 0) return 'it waits for branches that do not exist';
+  for (const { id } of causes.tasks) {
+    const problem = taskLimbo(causes, id);
+    if (problem !== null) return problem;
+  }
+  return null;
 }
 
 function taskLimbo(causes: Causes, taskId: string): string | null {

@@ -37,7 +37,7 @@ const cases: readonly [title: string, job: Job, task: Task | null, expected: Pha
 
 for (const [title, job, task, expected] of cases) {
   test(`S-13 the phase of a job by ${title}: ${expected}`, () => {
-    assert.equal(phase(job, task), expected);
+    assert.equal(phase(job, task === null ? [] : [task]), expected);
   });
 }
 
@@ -52,11 +52,11 @@ test('S-13 every status has a phase', () => {
   const waiting = new Set<JobStatus>(['waiting_for_worker']);
   for (const status of jobStatuses) {
     const job = waiting.has(status) ? aWaitingJob() : aJob({ status });
-    assert.ok(phases.includes(phase(job, waiting.has(status) ? aTask() : null)), status);
+    assert.ok(phases.includes(phase(job, waiting.has(status) ? [aTask()] : [])), status);
   }
 });
 
 test('S-13 a job that waits for a task has no phase without it', () => {
-  assert.throws(() => phase(aWaitingJob(), null), /needs the task/);
-  assert.throws(() => phase(aWaitingJob(), aTask({ id: 'another' })), /needs the task/);
+  assert.throws(() => phase(aWaitingJob(), []), /needs the task/);
+  assert.throws(() => phase(aWaitingJob(), [aTask({ id: 'another' })]), /needs the task/);
 });

@@ -30,15 +30,18 @@ const deadlineCodes: ReadonlySet<string> = new Set([
   'EXECUTION_LIMIT',
 ]);
 
-/** `task`: the one that the job waits for; null where it waits for none. */
-export function phase(job: Job, task: Task | null): Phase {
+/** `tasks`: the open ones that the job waits for. */
+export function phase(job: Job, tasks: readonly Task[]): Phase {
   if (job.status === 'quarantined') return 'FAILED';
   if (isFinal(job.status)) return endedPhase(job);
-  if (job.wait?.type === 'task') {
-    assert(task?.id === job.wait.taskId, 'the phase of a job that waits for a task needs the task');
+  const { wait } = job;
+  if (wait?.type === 'task') {
+    const task = tasks.find(({ id }) => id === wait.taskId);
+    assert(task !== undefined, 'the phase of a job that waits for a task needs the task');
     return task.status;
   }
-  return job.lease === null ? 'WAITING' : 'RUNNING';
+  const isAtWork = job.lease !== null || tasks.some(({ attempt }) => attempt !== null);
+  return isAtWork ? 'RUNNING' : 'WAITING';
 }
 
 function endedPhase({ status, error }: Job): Phase {

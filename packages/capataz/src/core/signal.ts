@@ -1,5 +1,5 @@
 import type { JsonValue } from '../std/json.ts';
-import type { Action } from './action.ts';
+import type { Action } from './any-action.ts';
 import type { Job, Lease, Task } from './job.ts';
 
 /** Everything that can happen to a job. Each meets every status in `reactions` (decide.ts). */
@@ -16,7 +16,12 @@ export type Signal =
   | HoldSignal
   | ReleaseSignal
   | RedriveSignal
-  | OrphanedSignal;
+  | DismissSignal
+  | OrphanedSignal
+  | StrandedSignal
+  | OutsideSignal
+  | DecidedSignal
+  | InboxSignal;
 
 export type SignalType = Signal['type'];
 
@@ -104,6 +109,63 @@ export interface RedriveSignal {
   readonly actor: string;
 }
 
+/** An operator gives a quarantined job up: it ends as failed, with the error that parked it. */
+export interface DismissSignal {
+  readonly type: 'dismiss';
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** The job was found without a cause of progress: the store was damaged from outside. */
+export interface StrandedSignal {
+  readonly type: 'stranded';
+  readonly problem: string;
+}
+
+/** A named signal from outside. */
+export interface OutsideSignal {
+  readonly type: 'outside';
+  readonly name: string;
+  /** The sender's own; the same one again changes nothing. */
+  readonly id: string;
+  readonly data: JsonValue;
+  readonly actor: string;
+}
+
+/** A person has decided. */
+export interface DecidedSignal {
+  readonly type: 'decided';
+  readonly decision: string;
+  /** The wait that was decided on; null: whichever is open. */
+  readonly wait: string | null;
+  /** Of what was shown. */
+  readonly hash: string | null;
+  readonly revision: string | null;
+  readonly actor: string;
+  readonly comment: string | null;
+  readonly data: JsonValue;
+}
+
+/** Something lies in the job's inbox and may be looked at now. */
+export interface InboxSignal {
+  readonly type: 'inbox';
+  readonly items: readonly InboxItem[];
+}
+
+/**
+ * What other jobs, branches and early senders leave for a job without touching it.
+ * - `branch`: a task of the fan-out has ended. `body` is a BranchResult, `id` the task's.
+ * - `child`: a child has ended or is quarantined. `id` is the child's, `name` how it ended.
+ * - `signal`: came before its wait.
+ * - `cancel`: the parent waits no more.
+ */
+export interface InboxItem {
+  readonly id: string;
+  readonly kind: 'branch' | 'child' | 'signal' | 'cancel';
+  readonly name: string;
+  readonly body: JsonValue;
+}
+
 /** No live instance has offered the job's blueprint version for too long. */
 export interface OrphanedSignal {
   readonly type: 'orphaned';
@@ -129,9 +191,20 @@ export interface HandlerError {
 
 /**
  * `wake`: the end of a sleep, a retry wait or a start delay (job). `ready`: a planned delay or a
- * back-off is over. `dispatch`, `result`, `execution`: the task's deadlines.
+ * back-off is over. `dispatch`, `result`, `execution`: the task's deadlines. `deadline`, `silence`,
+ * `poll`, `escalate`: those of a wait. `inbox`: something lies there for the job to look at.
  */
-export type TimerName = 'wake' | 'ready' | 'dispatch' | 'result' | 'execution';
+export type TimerName =
+  | 'wake'
+  | 'ready'
+  | 'dispatch'
+  | 'result'
+  | 'execution'
+  | 'deadline'
+  | 'silence'
+  | 'poll'
+  | 'escalate'
+  | 'inbox';
 
 /** A deadline as `decide` sets it: a duration. The store adds its own now (S-3). */
 export interface Timer {
@@ -155,5 +228,13 @@ export const refusalReasons = {
   not_held: 'The job is not held.',
   not_quarantined: 'The job is not quarantined.',
   already_quarantined: 'The job is quarantined already.',
+  signal_not_expected: 'The job does not wait for this signal.',
+  signal_seen: 'A signal with this id was taken already.',
+  row_failed: 'The row of this signal threw; the job waits on.',
+  too_many_early: 'Too many early signals lie in the inbox of the job.',
+  nothing_to_decide: 'The job waits for no decision.',
+  decision_unknown: 'The wait knows no such decision.',
+  decision_outdated: 'The decision is about something else than what is shown now.',
+  decided_already: 'This very decision was given already.',
 } as const;
 export type RefusalReason = keyof typeof refusalReasons;

@@ -1,18 +1,12 @@
 import { errorClass } from '../protocol/worker-errors.ts';
 import { assert, unreachable } from '../std/assert.ts';
 import { isJsonObject, type JsonValue, jsonWeight } from '../std/json.ts';
-import {
-  endJob,
-  enterState,
-  giveUp,
-  maxPayload,
-  parkJob,
-  queueTimers,
-  toFailed,
-} from './advance.ts';
+import { endJob, enterState, giveUp, parkJob, toFailed } from './advance.ts';
+import { maxPayload } from './checks.ts';
+import { queueTimers } from './dispatch.ts';
 import type { HistoryEntry } from './history.ts';
-import type { JobError, Resume, Task, TaskWait } from './job.ts';
-import { backoffMs } from './retry.ts';
+import type { Answer, BranchResult, JobError, Resume, Task } from './job.ts';
+import { backoffMs, quarantine } from './retry.ts';
 import type {
   DeadlineSignal,
   RefusalReason,
@@ -29,23 +23,35 @@ export function onReport(
   step: Step,
   { task, attempt, worker, report }: ReportedSignal,
 ): RefusalReason | null {
-  if (task?.attempt?.id !== attempt || waitFor(step, task) === null) return 'stale_task';
+  if (task?.attempt?.id !== attempt || !isOpen(step, task)) return 'stale_task';
   if (task.attempt.worker !== worker) return 'worker_mismatch';
   if (report.error !== undefined) onWorkerError(step, task, report.error);
   else onResult(step, task, report);
   return null;
 }
 
-function waitFor(step: Step, task: Task): TaskWait | null {
-  const { wait } = step.job;
-  return wait?.type === 'task' && wait.taskId === task.id ? wait : null;
+/** Whether the job still waits for it: alone, or as a branch, also while another branch is parked. */
+function isOpen({ job: { wait, resume } }: Step, task: Task): boolean {
+  if (wait?.type === 'task') return wait.taskId === task.id;
+  return (
+    task.spec.branch !== undefined && (wait?.type === 'parallel' || resume?.type === 'parallel')
+  );
+}
+
+function targetsOf({ job: { wait } }: Step, { spec }: Task): Readonly<Record<string, string>> {
+  if (spec.branch !== undefined) return spec.branch.on;
+  return wait?.type === 'task' ? wait.on : {};
+}
+
+function targetOf(step: Step, task: Task, status: string): string | undefined {
+  const on = targetsOf(step, task);
+  return Object.hasOwn(on, status) ? on[status] : undefined;
 }
 
 function onResult(step: Step, task: Task, report: Report): void {
-  const wait = waitFor(step, task);
-  assert(wait !== null, 'a report was let through without its wait');
   const status = report.status ?? 'success';
-  const data = report.data;
+  const { data } = report;
+  if (task.spec.branch !== undefined) return onBranchResult(step, task, status, data ?? null);
   const merged = isJsonObject(data);
   endTask(step, task, resultStatus(status), 'task_finished', {
     reason: status,
@@ -56,11 +62,54 @@ function onResult(step: Step, task: Task, report: Report): void {
     if (jsonWeight(together, maxPayload) >= maxPayload) return tooMuch(step, task);
     step.set({ data: together });
   }
-  const target = Object.hasOwn(wait.on, status) ? wait.on[status] : undefined;
+  const target = targetOf(step, task, status);
   if (target !== undefined) return enterState(step, target);
   toFailed(step, {
     code: 'UNKNOWN_STATUS',
-    message: `the worker reported "${status}", and the state maps only ${Object.keys(wait.on).join(', ')}`,
+    message: `the worker reported "${status}", and the state maps only ${Object.keys(targetsOf(step, task)).join(', ')}`,
+  });
+}
+
+/** A mapped status other than success stops the fan-out; every other is collected (S-30). */
+function onBranchResult(step: Step, task: Task, status: string, data: JsonValue): void {
+  const target = status === 'success' ? undefined : targetOf(step, task, status);
+  const end = resultStatus(status);
+  if (target !== undefined && step.job.wait !== null) {
+    endTask(step, task, end, 'task_finished', { reason: status });
+    return failFast(step, target, { name: status, data });
+  }
+  collect(step, task, end, 'task_finished', { status, data, error: null });
+}
+
+/** The task itself has ended; its siblings have not. */
+function leaveFanOut(step: Step, { spec }: Task): void {
+  if (spec.branch !== undefined) step.leaveWait();
+}
+
+/** The siblings are cancelled and fenced. */
+function failFast(step: Step, target: string, answer: Answer): void {
+  step.leaveWait();
+  step.set({ wait: null, answer });
+  enterState(step, target);
+}
+
+/** The job itself stays as it is: only the last branch makes it move. */
+function collect(
+  step: Step,
+  task: Task,
+  end: TaskEnd,
+  type: HistoryEntry['type'],
+  ended: Pick<BranchResult, 'status' | 'data' | 'error'>,
+): void {
+  const { skill, branch } = task.spec;
+  noteEnd(step, task, end, type, { reason: ended.error?.code ?? ended.status });
+  step.task({
+    type: 'collect',
+    taskId: task.id,
+    attempt: task.attempt?.id ?? null,
+    from: task.status,
+    status: end,
+    result: { index: branch?.index ?? 0, skill, ...ended },
   });
 }
 
@@ -91,15 +140,16 @@ function onWorkerError(step: Step, task: Task, error: NonNullable<Report['error'
     );
   }
   endTask(step, task, 'FAILED', 'task_failed', { reason });
-  if (kind === 'permanent') parkJob(step, failure, resumeTask(step, task));
-  else endJob(step, 'failed', failure);
+  if (kind === 'permanent') return parkJob(step, failure, resumeTask(step, task));
+  leaveFanOut(step, task);
+  endJob(step, 'failed', failure, step.shownAs('failed'));
 }
 
 export function onReturn(
   step: Step,
   { task, attempt, cause }: ReturnedSignal,
 ): RefusalReason | null {
-  if (task?.attempt?.id !== attempt || waitFor(step, task) === null) return 'stale_task';
+  if (task?.attempt?.id !== attempt || !isOpen(step, task)) return 'stale_task';
   const { failures, lostRuns } = task;
   switch (cause) {
     case 'not_delivered':
@@ -153,6 +203,7 @@ function retryTask(
     );
   }
   endTask(step, task, 'FAILED', 'task_failed', { reason, number });
+  if (policy.then !== quarantine) leaveFanOut(step, task);
   giveUp(step, policy.then, failure, resumeTask(step, task));
 }
 
@@ -186,7 +237,7 @@ export function onTaskDeadline(
   { name }: DeadlineSignal,
   task: Task,
 ): RefusalReason | null {
-  if (waitFor(step, task) === null) return 'nothing_due';
+  if (!isOpen(step, task)) return 'nothing_due';
   switch (name) {
     case 'ready':
       if (task.status !== 'PENDING') return 'nothing_due';
@@ -221,10 +272,8 @@ export function onTaskDeadline(
         'EXECUTION_LIMIT',
         'the attempt ran longer than its limit',
       );
-    case 'wake':
-      return 'nothing_due';
     default:
-      return unreachable(name);
+      return 'nothing_due';
   }
 }
 
@@ -243,7 +292,10 @@ function makeReady(step: Step, task: Task): void {
   });
 }
 
-/** A spent deadline is not retried: it takes `on.timeout`, else `failed` (S-21). */
+/**
+ * A spent deadline is not retried: it takes `on.timeout`, else `failed` (S-21). Of a branch that maps
+ * no timeout it is collected.
+ */
 function spend(
   step: Step,
   task: Task,
@@ -252,21 +304,43 @@ function spend(
   code: string,
   message: string,
 ): null {
-  const wait = waitFor(step, task);
-  endTask(step, task, end, type, { reason: code });
   const error = jobError(code, message);
-  const target = wait?.on.timeout;
+  const target = targetOf(step, task, 'timeout');
+  const isBranch = task.spec.branch !== undefined;
+  if (isBranch && (target === undefined || step.job.wait === null)) {
+    collect(step, task, end, type, { status: 'timeout', data: null, error });
+    return null;
+  }
+  endTask(step, task, end, type, { reason: code });
   if (target === undefined) {
     toFailed(step, error);
   } else {
     step.set({ error });
-    enterState(step, target);
+    if (isBranch) failFast(step, target, { name: 'timeout', data: null });
+    else enterState(step, target);
   }
   return null;
 }
 
-/** RUNNING may never have been written (S-26): the entry is folded in here. */
 function endTask(
+  step: Step,
+  task: Task,
+  end: TaskEnd,
+  type: HistoryEntry['type'],
+  fields: Partial<HistoryEntry>,
+): void {
+  noteEnd(step, task, end, type, fields);
+  step.task({
+    type: 'end',
+    taskId: task.id,
+    attempt: task.attempt?.id ?? null,
+    from: task.status,
+    status: end,
+  });
+}
+
+/** RUNNING may never have been written (S-26): the entry is folded in here. */
+function noteEnd(
   step: Step,
   task: Task,
   end: TaskEnd,
@@ -283,13 +357,6 @@ function endTask(
     taskTo: end,
     ...fields,
   });
-  step.task({
-    type: 'end',
-    taskId: task.id,
-    attempt: task.attempt?.id ?? null,
-    from: task.status,
-    status: end,
-  });
 }
 
 function about(task: Task): Pick<HistoryEntry, 'task' | 'attempt' | 'worker'> {
@@ -297,9 +364,19 @@ function about(task: Task): Pick<HistoryEntry, 'task' | 'attempt' | 'worker'> {
   return { task: task.id, attempt: task.attempt.id, worker: task.attempt.worker };
 }
 
-function resumeTask(step: Step, task: Task): Resume {
-  const wait = waitFor(step, task);
-  return { type: 'task', taskId: task.id, on: wait?.on ?? {}, spec: task.spec };
+/** Where a redrive takes up: this task again, beside other branches that were parked before. */
+function resumeTask({ job: { wait, resume } }: Step, { id, spec }: Task): Resume {
+  if (wait?.type === 'task') return { type: 'task', taskId: id, on: wait.on, spec };
+  const before = resume?.type === 'parallel' ? resume : null;
+  const parallel = wait?.type === 'parallel' ? wait : before?.wait;
+  assert(parallel !== undefined, 'a branch was given up outside of its fan-out');
+  const state = before?.state === undefined ? {} : { state: before.state };
+  return {
+    type: 'parallel',
+    wait: parallel,
+    parked: [...(before?.parked ?? []), { taskId: id, spec }],
+    ...state,
+  };
 }
 
 function jobError(code: string, message: string, details?: JsonValue): JobError {

@@ -6,6 +6,7 @@ import type { Committer } from './committer.ts';
 import type { Decider } from './decider.ts';
 import type { Executor } from './executor.ts';
 import type { Registry } from './registry.ts';
+import { type OnForgotten, Retention } from './retention.ts';
 import type { EngineSettings } from './settings.ts';
 
 export interface CaretakerParts {
@@ -17,6 +18,8 @@ export interface CaretakerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: EngineSettings;
+  /** Jobs that were forgotten; files of theirs may go. Default: nothing is done. */
+  readonly onForgotten?: OnForgotten;
 }
 
 const checkSlice = 500;
@@ -24,6 +27,7 @@ const orphansAtOnce = 100;
 const sweepEveryMs = 5_000;
 /** A safety net: every queued task announces itself, so this finds something only after a fault. */
 const queueEveryMs = 30_000;
+const forgetEveryMs = 60_000;
 
 interface Chore {
   readonly name: string;
@@ -31,23 +35,27 @@ interface Chore {
   readonly run: () => Promise<void>;
 }
 
-/** What has to be looked after now and then: leases, orphaned jobs, and the proof of no limbo. */
+/** What has to be looked after now and then: leases, orphaned and old jobs, the proof of no limbo. */
 export class Caretaker {
   readonly #parts: CaretakerParts;
   readonly #cancels = new Map<string, CancelTimer>();
   readonly #chores: readonly Chore[];
+  readonly #retention: Retention;
   #checkedUpTo = '';
   #violations = 0;
 
   constructor(parts: CaretakerParts) {
     this.#parts = parts;
     const { settings, executor, committer } = parts;
+    const retention = new Retention(parts);
+    this.#retention = retention;
     this.#chores = [
       { name: 'renew leases', everyMs: settings.leaseMs / 3, run: () => executor.renew() },
       { name: 'claim what is runnable', everyMs: sweepEveryMs, run: () => executor.sweep() },
       { name: 'offer blueprints', everyMs: settings.orphanAfterMs / 10, run: () => this.#offer() },
       { name: 'look into the queue', everyMs: queueEveryMs, run: () => committer.handOutBacklog() },
       { name: 'check for limbo', everyMs: settings.checkEveryMs, run: () => this.#check() },
+      { name: 'forget ended jobs', everyMs: forgetEveryMs, run: () => retention.sweep() },
     ];
   }
 
@@ -63,6 +71,7 @@ export class Caretaker {
   stop(): void {
     for (const cancel of this.#cancels.values()) cancel();
     this.#cancels.clear();
+    this.#retention.stop();
   }
 
   #schedule(chore: Chore): void {

@@ -1,3 +1,4 @@
+import type { Change } from '../core/change.ts';
 import type { Task } from '../core/job.ts';
 import type { TaskClass } from '../core/requirements.ts';
 import { CapatazError } from '../protocol/errors.ts';
@@ -11,6 +12,7 @@ import type {
   Work,
   WorkOutcome,
 } from '../store/contract.ts';
+import { stampedJob } from '../store/rules.ts';
 import type { HeldAttempts } from './attempts.ts';
 import type { JobCache } from './job-cache.ts';
 import type { Lobby, Match, Ticket, Wake } from './lobby.ts';
@@ -22,6 +24,8 @@ export interface Committed {
   readonly assigned: readonly Task[];
   /** Jobs whose book grew. */
   readonly jobIds: ReadonlySet<string>;
+  /** Letters came into inboxes, whose alarms ring now. */
+  readonly lettersCame: boolean;
 }
 
 export interface DoneChange {
@@ -30,6 +34,17 @@ export interface DoneChange {
 }
 
 const lookAgainMs = 1_000;
+
+/** Children come into being with their parent's change, so they are done where it is. */
+function childrenOf({ also }: Change, at: number): DoneChange[] {
+  return (also?.children ?? []).flatMap((change) => [
+    {
+      request: { change },
+      outcome: { type: 'done' as const, job: stampedJob(change, at), cancelled: [] },
+    },
+    ...childrenOf(change, at),
+  ]);
+}
 
 /** The claims of a commit see what it queues: what they have drained nobody needs to look for. */
 function leftQueued(wakes: readonly Wake[], { claims }: WorkOutcome): TaskClass[] {
@@ -138,7 +153,11 @@ export class Committer {
     const { done, freed } = this.#recordChanges(work.changes ?? [], outcome);
     this.#lobby.queued(leftQueued(wakes, outcome));
     const assigned = this.#recordClaims(matches, outcome);
-    this.#tell(work, done, assigned);
+    this.#tell(work, {
+      done,
+      assigned,
+      lettersCame: outcome.letters.some(({ length }) => length > 0),
+    });
     this.#serveOverlooked(mark, wakes, freed, matches);
     return outcome;
   }
@@ -201,8 +220,9 @@ export class Committer {
     for (const [index, request] of requests.entries()) {
       const result = outcome.changes[index];
       if (result?.type !== 'done') continue;
-      done.push({ request, outcome: result });
-      this.#cache.put(result.job);
+      done.push({ request, outcome: result }, ...childrenOf(request.change, outcome.at));
+      // Aside of the job: what is known of it may be newer than what this change was decided on.
+      if (request.change.scope === 'job') this.#cache.put(result.job);
       for (const task of request.change.tasks) {
         if (!('attempt' in task) || task.attempt === null) continue;
         const worker = this.#held.get(task.attempt)?.task.attempt?.worker;
@@ -231,12 +251,13 @@ export class Committer {
     return assigned;
   }
 
-  #tell(work: Work, done: readonly DoneChange[], assigned: readonly Task[]): void {
+  #tell(work: Work, happened: Omit<Committed, 'jobIds'>): void {
+    const { done, assigned } = happened;
     const jobIds = new Set<string>();
     for (const { outcome } of done) jobIds.add(outcome.job.id);
     for (const { jobId } of assigned) jobIds.add(jobId);
     for (const { jobId } of work.notes ?? []) jobIds.add(jobId);
     for (const { jobId } of work.starts ?? []) jobIds.add(jobId);
-    for (const listener of this.#listeners) listener({ done, assigned, jobIds });
+    for (const listener of this.#listeners) listener({ ...happened, jobIds });
   }
 }

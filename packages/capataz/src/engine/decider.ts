@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { Blueprint } from '../core/blueprint.ts';
 import type { Change } from '../core/change.ts';
 import { decide } from '../core/decide.ts';
 import type { ClientInfo } from '../core/handler.ts';
 import type { Job, Task } from '../core/job.ts';
-import type { RefusalReason, Signal } from '../core/signal.ts';
+import type { InboxItem, RefusalReason, Signal } from '../core/signal.ts';
+import { isFinal } from '../core/status.ts';
 import type { DecideContext, LeaseOffer } from '../core/step.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { InternalError } from '../std/assert.ts';
@@ -12,7 +14,9 @@ import type { Log } from '../std/log.ts';
 import type { Random } from '../std/random.ts';
 import { RateCap } from '../std/rate-cap.ts';
 import type { Note, Store } from '../store/contract.ts';
+import { stampedJob } from '../store/rules.ts';
 import type { HeldAttempts } from './attempts.ts';
+import { prepareChild } from './children.ts';
 import type { Committer } from './committer.ts';
 import type { JobCache } from './job-cache.ts';
 import { type Ticket, wakesOf } from './lobby.ts';
@@ -23,7 +27,9 @@ export interface Address {
   readonly jobId: string;
   /** The task that the signal is about: by attempt, or by id. */
   readonly about?: { readonly attempt: string } | { readonly taskId: string };
-  readonly signal: (task: Task | null) => Signal;
+  /** The signal is about what lies in the job's inbox. */
+  readonly inbox?: true;
+  readonly signal: (task: Task | null, inbox: readonly InboxItem[]) => Signal;
   /** Written to the book when the signal is refused. */
   readonly onRefusal?: (reason: RefusalReason, job: Job) => Note['entries'];
 }
@@ -60,14 +66,25 @@ const withoutBlueprint: ReadonlySet<Signal['type']> = new Set([
   'cancel',
   'hold',
   'release',
+  'dismiss',
   'orphaned',
+  'stranded',
 ]);
+
+function needsBlueprint(signal: Signal, job: Job): boolean {
+  if (signal.type === 'inbox') return !signal.items.some(({ kind }) => kind === 'cancel');
+  return !withoutBlueprint.has(signal.type) && !isFinal(job.status);
+}
+
+const nothingFull: ReadonlySet<string> = new Set();
 
 interface Pending {
   readonly index: number;
   readonly address: Address;
   /** Something remembered about it was wrong, or refused it: only what the store says counts now. */
   readonly isFresh: boolean;
+  /** Keys that the store found full. */
+  readonly full: ReadonlySet<string>;
 }
 
 /** Brings signals to jobs: read, decide, commit, and again where another was faster. */
@@ -81,8 +98,9 @@ export class Decider {
   }
 
   /** The first decision about a job that is not stored yet; whoever asks commits it. */
-  create(job: Job, blueprint: Blueprint, startDelayMs: number): Change {
-    const decision = decide(job, { type: 'created', startDelayMs }, blueprint, this.#context(job));
+  create(job: Job, blueprint: Blueprint, startDelayMs: number, full: ReadonlySet<string>): Change {
+    const context = this.#context(job, full);
+    const decision = decide(job, { type: 'created', startDelayMs }, blueprint, context);
     if (decision.type === 'change') return decision;
     throw new InternalError(`a new job was refused: ${decision.reason}`);
   }
@@ -104,6 +122,7 @@ export class Decider {
       index,
       address,
       isFresh: false,
+      full: nothingFull,
     }));
     for (let round = 0; pending.length > 0 || round === 0; round += 1) {
       if (round === maxRounds) {
@@ -125,15 +144,25 @@ export class Decider {
   ): Promise<Pending[]> {
     const jobs = await this.#readJobs(pending);
     const tasks = await this.#readTasks(pending);
+    const inboxes = await this.#readInboxes(pending);
     const again: Pending[] = [];
+    // What this round decided about a job before: decisions of one commit build on each other.
+    const ahead = new Map<string, Job>();
     const decided: Decided[] = [];
     const notes: Note[] = [];
     for (const [position, item] of pending.entries()) {
-      const job = jobs[position] ?? null;
+      const { jobId } = item.address;
+      const job = ahead.get(jobId) ?? jobs[position] ?? null;
       const task = tasks[position] ?? null;
-      const answer = this.#decide(item.address, job, task);
+      const answer = this.#decide(item, job, task, inboxes[position] ?? []);
       if ('change' in answer) {
         decided.push({ item, task, ...answer });
+        if (answer.change.scope === 'job') {
+          ahead.set(jobId, stampedJob(answer.change, this.#parts.clock.now()));
+        }
+      } else if (ahead.has(jobId)) {
+        // Refused by what may not come to be stored: asked again once that is known.
+        again.push(item);
       } else if (this.#isRemembered(item)) {
         again.push({ ...item, isFresh: true });
       } else {
@@ -164,6 +193,11 @@ export class Decider {
       } else if (result?.type === 'stale') {
         this.#parts.cache.drop(item.address.jobId);
         again.push({ ...item, isFresh: true });
+      } else if (result?.type === 'limit') {
+        again.push({ ...item, full: new Set([...item.full, result.key]) });
+      } else if (result?.type === 'seen' || result?.type === 'inbox_full') {
+        const reason = result.type === 'seen' ? 'signal_seen' : 'too_many_early';
+        answers[item.index] = { type: 'refused', reason, job: before };
       } else {
         throw new InternalError(`job ${before.id}: the store answered ${result?.type}`);
       }
@@ -172,22 +206,23 @@ export class Decider {
   }
 
   #decide(
-    address: Address,
+    { address, full }: Pending,
     job: Job | null,
     task: Task | null,
+    inbox: readonly InboxItem[],
   ): Exclude<Applied, { type: 'done' }> | { readonly before: Job; readonly change: Change } {
     if (job === null) return { type: 'refused', reason: 'job_not_found', job };
-    const signal = address.signal(task);
+    const signal = address.signal(task, inbox);
     const blueprint = this.#parts.registry.find(job.blueprint, job.blueprintVersion);
-    if (blueprint === null && !withoutBlueprint.has(signal.type)) return { type: 'not_held', job };
-    const decision = decide(job, signal, blueprint, this.#context(job));
+    if (blueprint === null && needsBlueprint(signal, job)) return { type: 'not_held', job };
+    const decision = decide(job, signal, blueprint, this.#context(job, full));
     if (decision.type === 'refusal') return { type: 'refused', reason: decision.reason, job };
     return { before: job, change: decision };
   }
 
   /** What a decision about this job may use now. */
-  #context(job: Job): DecideContext {
-    const { clock, random, maxTransitions, client, offerLease } = this.#parts;
+  #context(job: Job, full: ReadonlySet<string>): DecideContext {
+    const { clock, random, maxTransitions, client, offerLease, registry } = this.#parts;
     return {
       now: clock.now(),
       client: client(job.client),
@@ -195,6 +230,9 @@ export class Decider {
       newId: () => random.id(),
       chance: random.next(),
       lease: offerLease(),
+      full,
+      hash: sha256,
+      prepareChild: (name, input) => prepareChild(registry, name, input),
     };
   }
 
@@ -237,6 +275,14 @@ export class Decider {
     });
   }
 
+  async #readInboxes(pending: readonly Pending[]): Promise<(readonly InboxItem[])[]> {
+    return Promise.all(
+      pending.map(({ address: { jobId, inbox } }) =>
+        inbox === undefined ? [] : this.#parts.store.inbox(jobId),
+      ),
+    );
+  }
+
   #rememberedTask({ address: { about }, isFresh }: Pending): Task | null {
     if (isFresh || about === undefined || !('attempt' in about)) return null;
     return this.#parts.held.get(about.attempt)?.task ?? null;
@@ -254,6 +300,10 @@ export class Decider {
     const isJobCached = this.#parts.cache.get(item.address.jobId) !== undefined;
     return isJobCached || this.#rememberedTask(item) !== null;
   }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
 interface Decided {

@@ -1,5 +1,8 @@
 import type { Blueprint } from '../core/blueprint.ts';
 import type { ClientInfo } from '../core/handler.ts';
+import { isFinal } from '../core/status.ts';
+import { FileCleaner } from '../files/cleaner.ts';
+import type { FilesOptions } from '../files/contract.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
@@ -8,7 +11,7 @@ import type { Store } from '../store/contract.ts';
 import { announce } from './announce.ts';
 import { HeldAttempts } from './attempts.ts';
 import { Caretaker } from './caretaker.ts';
-import { Committer } from './committer.ts';
+import { type Committed, Committer } from './committer.ts';
 import { Decider } from './decider.ts';
 import { Executor } from './executor.ts';
 import { JobCache } from './job-cache.ts';
@@ -17,7 +20,9 @@ import { Live } from './live.ts';
 import { Lobby } from './lobby.ts';
 import type { EnginePorts } from './ports.ts';
 import { Registry } from './registry.ts';
+import type { OnForgotten } from './retention.ts';
 import { defaultSettings, type EngineSettings } from './settings.ts';
+import { Signals } from './signals.ts';
 import { Timekeeper } from './timekeeper.ts';
 import { WhyReader } from './why.ts';
 import { Workers } from './workers.ts';
@@ -33,6 +38,10 @@ export interface EngineOptions {
   readonly client: (name: string) => ClientInfo;
   readonly log: Log;
   readonly settings?: Partial<EngineSettings>;
+  /** Told of ended jobs that the store has forgotten, so that files of theirs can go, too. */
+  readonly onForgotten?: OnForgotten;
+  /** Where the files of jobs are kept. Default: jobs have none. */
+  readonly files?: FilesOptions;
 }
 
 /** Grace for workers whose silence ended while no instance was alive: the longest usual heartbeat. */
@@ -46,6 +55,7 @@ export class Engine implements EnginePorts {
   readonly blueprints: Registry;
   readonly events: Live;
   readonly jobs: Jobs;
+  readonly signals: Signals;
   readonly workers: Workers;
   readonly #store: Store;
   readonly #lobby: Lobby;
@@ -54,6 +64,7 @@ export class Engine implements EnginePorts {
   readonly #timekeeper: Timekeeper;
   readonly #caretaker: Caretaker;
   readonly #committer: Committer;
+  readonly #cleaner: FileCleaner | null;
   #ready = false;
 
   constructor(options: EngineOptions) {
@@ -73,10 +84,14 @@ export class Engine implements EnginePorts {
       maxTransitions: settings.maxTransitions,
     };
     const committer = new Committer(shared);
-    const executor = new Executor(shared);
+    const executor: Executor = new Executor({
+      ...shared,
+      onProgress: (jobId, progress) => live.onProgress(jobId, progress),
+      onProgressEnd: (jobId, attempt) => live.onProgressEnd(jobId, attempt),
+    });
     const offerLease = (): ReturnType<Executor['offerLease']> => executor.offerLease();
     const decider = new Decider({ ...shared, committer, offerLease });
-    const live = new Live(store);
+    const live: Live = new Live(store);
     const workers = new Workers({
       ...shared,
       committer,
@@ -106,13 +121,21 @@ export class Engine implements EnginePorts {
       why: new WhyReader(store, () => workers.list()),
       progress: (jobId) => live.progress(jobId),
     });
+    this.signals = new Signals({ store, decider, committer });
     this.#store = store;
     this.#committer = committer;
     this.#lobby = lobby;
     this.#executor = executor;
     this.#decider = decider;
     this.#timekeeper = timekeeper;
-    this.#caretaker = new Caretaker({ ...shared, committer, decider, executor });
+    const cleaner = fileCleaner(options);
+    if (cleaner !== null) committer.onCommitted((committed) => removeFiles(committed, cleaner));
+    this.#cleaner = cleaner;
+    const onForgotten: OnForgotten = async (jobIds) => {
+      cleaner?.onForgotten(jobIds);
+      await options.onForgotten?.(jobIds);
+    };
+    this.#caretaker = new Caretaker({ ...shared, committer, decider, executor, onForgotten });
   }
 
   get ready(): boolean {
@@ -138,6 +161,7 @@ export class Engine implements EnginePorts {
     readonly allowChangedGraphs?: boolean;
   } = {}): Promise<void> {
     await this.#offerBlueprints(allowChangedGraphs);
+    await this.#cleaner?.start();
     if (!this.#store.capabilities.shared) await this.#store.takeOver(graceMs);
     this.#executor.start(this.#decider);
     await this.workers.start();
@@ -156,6 +180,7 @@ export class Engine implements EnginePorts {
     this.#committer.stop();
     await this.#executor.stop(drainMs);
     await this.#timekeeper.stop();
+    await this.#cleaner?.stop();
   }
 
   async #offerBlueprints(allowChangedGraphs: boolean): Promise<void> {
@@ -168,6 +193,22 @@ export class Engine implements EnginePorts {
         { blueprint: name, version },
       );
     }
+  }
+}
+
+function fileCleaner({ files, store, clock, log }: EngineOptions): FileCleaner | null {
+  if (files === undefined) return null;
+  const mayRemove = async (jobId: string): Promise<boolean> => {
+    const job = await store.job(jobId);
+    return job === null || (!files.keep && isFinal(job.status));
+  };
+  return new FileCleaner({ files, mayRemove, clock, log });
+}
+
+/** Quarantined jobs are none that have ended, and keep theirs. */
+function removeFiles({ done }: Committed, cleaner: FileCleaner): void {
+  for (const { outcome } of done) {
+    if (isFinal(outcome.job.status)) cleaner.onEnded(outcome.job.id);
   }
 }
 

@@ -1,17 +1,28 @@
 import { toHandlerError } from '../core/advance.ts';
 import type { State } from '../core/blueprint.ts';
-import { type ClientInfo, type HandlerLog, type Run, RunningView } from '../core/handler.ts';
+import {
+  type ClientInfo,
+  type HandlerLog,
+  type Run,
+  type RunningJob,
+  RunningView,
+} from '../core/handler.ts';
 import type { Job } from '../core/job.ts';
 import type { HandledSignal, HandlerFailedSignal } from '../core/signal.ts';
 import type { LeaseOffer } from '../core/step.ts';
+import type { FilesOptions } from '../files/contract.ts';
+import { handlerFiles } from '../files/handler-files.ts';
+import type { TaskFolder } from '../files/task-folder.ts';
 import { type Clock, delay } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Random } from '../std/random.ts';
 import type { Store } from '../store/contract.ts';
 import type { Committed } from './committer.ts';
 import type { Decider } from './decider.ts';
+import type { Progress } from './ports.ts';
 import type { Registry } from './registry.ts';
 import type { EngineSettings } from './settings.ts';
+import { Steps } from './steps.ts';
 
 export interface ExecutorParts {
   readonly store: Store;
@@ -22,6 +33,9 @@ export interface ExecutorParts {
   readonly instance: string;
   readonly client: (name: string) => ClientInfo;
   readonly settings: EngineSettings;
+  readonly onProgress: (jobId: string, progress: Progress) => void;
+  readonly onProgressEnd: (jobId: string, attempt: string) => void;
+  readonly files?: FilesOptions;
 }
 
 /** A lease that was taken, and whose handler begins when there is room. */
@@ -196,6 +210,7 @@ export class Executor {
       })
       .finally(() => {
         cancelTimeout();
+        this.#parts.onProgressEnd(job.id, token);
         if (this.#running.get(job.id)?.token === token) this.#running.delete(job.id);
         this.#runQueued();
         // There was no room until now, and runnable jobs may be waiting for it.
@@ -205,10 +220,34 @@ export class Executor {
   }
 
   async #runToEnd(job: Job, token: string, state: State, signal: AbortSignal): Promise<void> {
+    const { files } = this.#parts;
+    const own = files && handlerFiles(files, { jobId: job.id, token, signal });
+    try {
+      await this.#runWithFiles({ job, token }, state, signal, own);
+    } finally {
+      await own?.close();
+    }
+  }
+
+  async #runWithFiles(
+    { job, token }: Leased,
+    state: State,
+    signal: AbortSignal,
+    files: TaskFolder | undefined,
+  ): Promise<void> {
     const { client, registry, clock } = this.#parts;
     const stores = registry.get(job.blueprint, job.blueprintVersion).stores;
     const around = { client: client(job.client), stores, now: clock.now() };
-    const view = new RunningView(job, around, { signal, log: this.#log(job) });
+    const steps = new Steps(this.#parts.store, { jobId: job.id, token });
+    const progress: RunningJob['progress'] = (fraction, message = '') =>
+      this.#parts.onProgress(job.id, { attempt: token, fraction, message });
+    const view = new RunningView(job, around, {
+      signal,
+      log: this.#log(job),
+      files,
+      steps,
+      progress,
+    });
     let result: HandledSignal | HandlerFailedSignal;
     try {
       const run = chooseRun(state, job, client(job.client));

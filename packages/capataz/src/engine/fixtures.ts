@@ -23,6 +23,7 @@ import type {
   TaskReport,
   WorkerState,
 } from './ports.ts';
+import type { OnForgotten } from './retention.ts';
 import type { EngineSettings } from './settings.ts';
 
 export interface WorldOptions {
@@ -30,6 +31,7 @@ export interface WorldOptions {
   readonly settings?: Partial<EngineSettings>;
   /** Stands between engine and store, for a store that lies. */
   readonly wrapStore?: (store: Store) => Store;
+  readonly onForgotten?: OnForgotten;
 }
 
 export async function startWorld(options: WorldOptions): Promise<World> {
@@ -80,7 +82,7 @@ export class World {
   ): Promise<void> {
     this.#boots += 1;
     const process = new SimProcess(`server-${this.#boots}`, this.clock);
-    const { wrapStore, settings = {} } = this.#options;
+    const { wrapStore, settings = {}, onForgotten = () => undefined } = this.#options;
     const opened = openMemoryStore(this.#data, { clock: this.clock });
     const store = this.#watched(wrapStore?.(opened) ?? opened, process);
     const engine = createEngine({
@@ -92,6 +94,7 @@ export class World {
       client: (name) => ({ name, plan: null, params: {} }),
       log: this.#log(),
       settings,
+      onForgotten,
     });
     this.#server = { engine, process };
     await engine.start(start);

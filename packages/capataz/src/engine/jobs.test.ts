@@ -111,7 +111,7 @@ test('S-5: a create that meets a limit says when to come back', async () => {
           if (typeof value !== 'function') return value;
           if (name !== 'commit') return value.bind(target);
           const limit = { type: 'limit', key: 'quota', retryAfterMs: 1_500 } as const;
-          return async () => ({ at: 0, changes: [limit], claims: [] });
+          return async () => ({ at: 0, changes: [limit], claims: [], letters: [] });
         },
       }),
   });

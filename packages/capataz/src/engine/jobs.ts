@@ -1,17 +1,18 @@
 import type { Blueprint } from '../core/blueprint.ts';
 import type { StoredEntry } from '../core/history.ts';
 import type { Job } from '../core/job.ts';
+import { newJob } from '../core/new-job.ts';
 import { type RefusalReason, refusalReasons, type Signal } from '../core/signal.ts';
-import type { StandardIssue } from '../core/standard-schema.ts';
 import type { WhyView } from '../protocol/client-api.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { InternalError } from '../std/assert.ts';
-import { cleanJson, type JsonValue } from '../std/json.ts';
+import type { JsonValue } from '../std/json.ts';
 import type { Random } from '../std/random.ts';
 import type { ChangeOutcome, ChangeRequest, JobQuery, Store } from '../store/contract.ts';
 import type { Committer } from './committer.ts';
 import type { Decider } from './decider.ts';
 import type { Executor } from './executor.ts';
+import { validInput } from './input.ts';
 import { wakesOf } from './lobby.ts';
 import type { CreatedJob, CreateJob, JobsPort, Progress } from './ports.ts';
 import type { Registry } from './registry.ts';
@@ -30,6 +31,18 @@ export interface JobsParts {
 
 const maxPriority = 1_000;
 
+interface Prepared extends ChangeRequest {
+  /** Decides anew, knowing which keys are full. */
+  readonly again: (full: ReadonlySet<string>) => ChangeRequest;
+}
+
+/** A start that names more full keys than this has no use for any of them. */
+const maxRounds = 10;
+
+function isFinalRefusal({ options: { concurrency } }: Job, key: string): boolean {
+  return concurrency?.key === key && concurrency.onBusy !== 'queue';
+}
+
 /** What clients ask of jobs. */
 export class Jobs implements JobsPort {
   readonly #parts: JobsParts;
@@ -40,28 +53,60 @@ export class Jobs implements JobsPort {
 
   async create(requests: readonly CreateJob[]): Promise<(CreatedJob | CapatazError)[]> {
     const prepared = await Promise.all(requests.map((request) => this.#prepare(request)));
-    const changes = prepared.flatMap((item) => (item instanceof CapatazError ? [] : [item]));
-    const wakes = changes.flatMap(({ change }) => wakesOf(change, null));
-    const outcome =
-      changes.length === 0 ? null : await this.#parts.committer.commit({ changes }, wakes);
+    const wanted = prepared.flatMap((item) => (item instanceof CapatazError ? [] : [item]));
+    const outcomes = await this.#store(wanted);
     let next = 0;
     return prepared.map((item) => {
       if (item instanceof CapatazError) return item;
-      const result = outcome?.changes[next];
+      const result = outcomes[next];
       next += 1;
-      return createAnswer(item.change.job.id, result);
+      return createAnswer(item.change.job, result);
     });
   }
 
-  async #prepare(request: CreateJob): Promise<ChangeRequest | CapatazError> {
+  /** What finds a key full is decided anew, knowing that: it may wait for it, or do something else. */
+  async #store(wanted: readonly Prepared[]): Promise<ChangeOutcome[]> {
+    const outcomes = await this.#commit(wanted);
+    const full = wanted.map(() => new Set<string>());
+    for (let round = 1; round < maxRounds; round += 1) {
+      const again = wanted.flatMap((item, index) => {
+        const outcome = outcomes[index];
+        if (outcome?.type !== 'limit' || isFinalRefusal(item.change.job, outcome.key)) return [];
+        full[index]?.add(outcome.key);
+        return [{ index, item: item.again(full[index] ?? new Set()) }];
+      });
+      if (again.length === 0) break;
+      const next = await this.#commit(again.map(({ item }) => item));
+      for (const [place, { index }] of again.entries()) {
+        const outcome = next[place];
+        if (outcome !== undefined) outcomes[index] = outcome;
+      }
+    }
+    return outcomes;
+  }
+
+  async #commit(wanted: readonly ChangeRequest[]): Promise<ChangeOutcome[]> {
+    if (wanted.length === 0) return [];
+    const changes = wanted.map(({ change, idempotency }) =>
+      idempotency === undefined ? { change } : { change, idempotency },
+    );
+    const wakes = changes.flatMap(({ change }) => wakesOf(change, null));
+    const outcome = await this.#parts.committer.commit({ changes }, wakes);
+    return [...outcome.changes];
+  }
+
+  async #prepare(request: CreateJob): Promise<Prepared | CapatazError> {
     try {
       const blueprint = this.#parts.registry.get(request.blueprint, request.version);
       const input = await validInput(blueprint, request.input);
-      const job = newJob(blueprint, input, request, this.#parts.random);
-      const change = this.#parts.decider.create(job, blueprint, request.startDelayMs ?? 0);
-      return request.idempotency === undefined
-        ? { change }
-        : { change, idempotency: request.idempotency };
+      const job = jobOf(blueprint, input, request, this.#parts.random);
+      const { decider } = this.#parts;
+      const { startDelayMs = 0, idempotency } = request;
+      const decided = (full: ReadonlySet<string>): ChangeRequest => ({
+        change: decider.create(job, blueprint, startDelayMs, full),
+        ...(idempotency === undefined ? {} : { idempotency }),
+      });
+      return { ...decided(new Set()), again: decided };
     } catch (error) {
       if (error instanceof CapatazError) return error;
       throw error;
@@ -88,6 +133,10 @@ export class Jobs implements JobsPort {
 
   redrive(id: string, actor: string): Promise<Job> {
     return this.#signal(id, { type: 'redrive', actor });
+  }
+
+  dismiss(id: string, actor: string, reason: string): Promise<Job> {
+    return this.#signal(id, { type: 'dismiss', actor, reason });
   }
 
   hold(id: string, actor: string): Promise<Job> {
@@ -140,7 +189,10 @@ function refusal(jobId: string, reason: RefusalReason, job: Job | null): Capataz
   }
 }
 
-function createAnswer(id: string, result: ChangeOutcome | undefined): CreatedJob | CapatazError {
+function createAnswer(
+  { id, options: { concurrency } }: Job,
+  result: ChangeOutcome | undefined,
+): CreatedJob | CapatazError {
   switch (result?.type) {
     case 'done':
       return { id, created: true };
@@ -154,6 +206,11 @@ function createAnswer(id: string, result: ChangeOutcome | undefined): CreatedJob
     case 'exists':
       return new CapatazError('JOB_EXISTS', `there is a job ${id} already`);
     case 'limit':
+      if (concurrency?.key === result.key && concurrency.onBusy === 'skip') {
+        return new CapatazError('SKIPPED', `an open job holds "${result.key}"`, {
+          key: result.key,
+        });
+      }
       return new CapatazError('LIMIT', `the limit of "${result.key}" is used up`, {
         key: result.key,
         ...(result.retryAfterMs === null ? {} : { retry_after_ms: result.retryAfterMs }),
@@ -163,70 +220,17 @@ function createAnswer(id: string, result: ChangeOutcome | undefined): CreatedJob
   }
 }
 
-function newJob(blueprint: Blueprint, input: JsonValue, request: CreateJob, random: Random): Job {
+function jobOf(blueprint: Blueprint, input: JsonValue, request: CreateJob, random: Random): Job {
   const id = request.id ?? random.id();
-  const priority = request.priority ?? 0;
+  const { priority = 0, concurrency } = request;
   if (!(Math.abs(priority) <= maxPriority)) {
     throw new CapatazError(
       'VALIDATION_FAILED',
       `priority must be from -${maxPriority} to ${maxPriority}, not ${priority}`,
     );
   }
-  return {
-    id,
-    version: 0,
-    blueprint: blueprint.name,
-    blueprintVersion: blueprint.version,
-    client: request.client,
-    status: 'pending',
-    state: blueprint.start,
-    entry: 0,
-    hops: 0,
-    failures: 0,
-    held: false,
-    wait: null,
-    lease: null,
-    resume: null,
-    input,
-    data: {},
-    options: {
-      priority,
-      attributes: request.attributes ?? {},
-      metadata: request.metadata ?? {},
-      dispatchTimeoutMs: request.dispatchTimeoutMs ?? null,
-      resultTimeoutMs: request.resultTimeoutMs ?? null,
-    },
-    correlationId: request.correlationId ?? id,
-    trace: request.trace ?? null,
-    result: null,
-    error: null,
-    createdAt: 0,
-    enteredAt: 0,
-    endedAt: null,
-  };
-}
-
-/** The input as the blueprint's schema returns it, so that its defaults count. */
-async function validInput(blueprint: Blueprint, input: JsonValue): Promise<JsonValue> {
-  if (blueprint.input === null) return input;
-  const result = await blueprint.input['~standard'].validate(input);
-  if (result.issues !== undefined) {
-    const problems = result.issues.map(issueText);
-    throw new CapatazError(
-      'INPUT_INVALID',
-      `the input of blueprint "${blueprint.name}": ${problems.join('; ')}`,
-      { problems },
-    );
+  if (concurrency !== undefined && !(concurrency.limit >= 1)) {
+    throw new CapatazError('VALIDATION_FAILED', `a concurrency key needs a limit of 1 or more`);
   }
-  const value = cleanJson(result.value);
-  if (value !== undefined) return value;
-  throw new CapatazError(
-    'INPUT_INVALID',
-    `the input schema of blueprint "${blueprint.name}" gives what JSON can't hold`,
-  );
-}
-
-function issueText({ message, path }: StandardIssue): string {
-  const where = path?.map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
-  return where === undefined || where === '' ? message : `${where}: ${message}`;
+  return newJob(blueprint, { ...request, id, input, priority });
 }

@@ -32,6 +32,11 @@ export class Live implements EventsPort {
     this.#tell(jobId);
   }
 
+  /** A handler's own; a task's goes with its report. */
+  onProgressEnd(jobId: string, attempt: string): void {
+    if (this.#progress.get(jobId)?.attempt === attempt) this.#progress.delete(jobId);
+  }
+
   onCommitted({ done, jobIds }: Committed): void {
     if (this.#progress.size > 0) {
       for (const { outcome, request } of done) {

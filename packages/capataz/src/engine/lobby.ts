@@ -289,7 +289,7 @@ export interface Wake {
 /** The tasks that the change queues at once. */
 export function wakesOf(change: Change, task: Task | null): Wake[] {
   if (change.job.held) return [];
-  const wakes: Wake[] = [];
+  const wakes = (change.also?.children ?? []).flatMap((child) => wakesOf(child, null));
   for (const item of change.tasks) {
     if (item.type !== 'start' && item.type !== 'requeue') continue;
     if (item.timers.some(({ name }) => name === 'ready')) continue;

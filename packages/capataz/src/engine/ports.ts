@@ -1,7 +1,7 @@
 import type { Blueprint } from '../core/blueprint.ts';
 import type { StoredEntry } from '../core/history.ts';
-import type { Job, Task } from '../core/job.ts';
-import type { RefusalReason, Report } from '../core/signal.ts';
+import type { Concurrency, Job, Task } from '../core/job.ts';
+import type { DecidedSignal, RefusalReason, Report } from '../core/signal.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import type { WhyView } from '../protocol/client-api.ts';
 import type { CapatazError } from '../protocol/errors.ts';
@@ -21,11 +21,43 @@ export interface JobsPort {
   cancel(id: string, actor: string, reason: string): Promise<Job>;
   /** @throws NOT_QUARANTINED */
   redrive(id: string, actor: string): Promise<Job>;
+  /** Gives a quarantined job up: it ends as failed. @throws NOT_QUARANTINED */
+  dismiss(id: string, actor: string, reason: string): Promise<Job>;
   hold(id: string, actor: string): Promise<Job>;
   release(id: string, actor: string): Promise<Job>;
   why(id: string): Promise<WhyView>;
   progress(id: string): Progress | null;
 }
+
+/** What people and programs tell jobs. */
+export interface SignalsPort {
+  /** In order. Durable, or refused, when it resolves; the same id again is taken as before. */
+  send(signals: readonly SentSignal[]): Promise<SignalAnswer[]>;
+  /** `repeated`: this very decision was given before. @throws DECISION_REFUSED, JOB_NOT_FOUND */
+  decide(
+    jobId: string,
+    decision: Decision,
+  ): Promise<{ readonly job: Job; readonly repeated: boolean }>;
+}
+
+export type OutsideAddress = { readonly jobId: string } | { readonly key: string };
+
+export interface SentSignal {
+  readonly client: string;
+  readonly to: OutsideAddress;
+  readonly name: string;
+  readonly id: string;
+  readonly data: JsonValue;
+  readonly actor: string;
+  /** To a key that nobody has registered: how long it is kept. Default 0: it is refused. */
+  readonly keepForMs?: number;
+}
+
+export type SignalAnswer =
+  | { readonly type: 'taken' | 'kept'; readonly jobIds: readonly string[] }
+  | { readonly type: 'refused'; readonly error: CapatazError };
+
+export type Decision = Omit<DecidedSignal, 'type'>;
 
 export interface CreateJob {
   readonly blueprint: string;
@@ -40,6 +72,8 @@ export interface CreateJob {
   readonly dispatchTimeoutMs?: number;
   readonly resultTimeoutMs?: number;
   readonly startDelayMs?: number;
+  /** Default: the blueprint's. */
+  readonly concurrency?: Concurrency;
   readonly idempotency?: { readonly key: string; readonly bodyHash: string };
   /** Default: the job's id. */
   readonly correlationId?: string;
@@ -78,6 +112,8 @@ export interface WorkersPort {
   /** Answers in order; durable when it resolves. `want` further tasks come from the same commit. */
   report(worker: string, reports: readonly TaskReport[], want: number): Promise<ReportOutcome>;
   progress(worker: string, jobId: string, progress: Progress): Promise<void>;
+  /** Whether it holds a current attempt of this job: that one, where one is named. */
+  holds(worker: string, jobId: string, attempt?: string): Promise<boolean>;
   /** The last connection of a worker closed: evidence that shortens its silence to one heartbeat. */
   connectionDropped(worker: string): void;
   /** No further tasks go to it; what it holds goes on. @throws WORKER_NOT_FOUND */
@@ -139,6 +175,7 @@ export interface BlueprintsPort {
 /** All of the engine that a server sees. */
 export interface EnginePorts {
   readonly jobs: JobsPort;
+  readonly signals: SignalsPort;
   readonly workers: WorkersPort;
   readonly events: EventsPort;
   readonly blueprints: BlueprintsPort;

@@ -10,6 +10,10 @@ export interface EngineSettings {
   readonly checkEveryMs: number;
   /** How long a blueprint version may be offered by nobody before its jobs are parked. Default 10 min. */
   readonly orphanAfterMs: number;
+  /** How long ended jobs are kept; 0: age is no reason to forget one. Default 30 days. */
+  readonly retentionAgeMs: number;
+  /** How many ended jobs are kept; 0: as many as there are. Default 1,000,000. */
+  readonly retentionCount: number;
 }
 
 export const defaultSettings: EngineSettings = {
@@ -18,4 +22,6 @@ export const defaultSettings: EngineSettings = {
   leaseMs: 10_000,
   checkEveryMs: 60_000,
   orphanAfterMs: 600_000,
+  retentionAgeMs: 30 * 86_400_000,
+  retentionCount: 1_000_000,
 };

@@ -1,3 +1,4 @@
+import type { Change } from '../core/change.ts';
 import type { CancelTimer, Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Due, Store } from '../store/contract.ts';
@@ -34,6 +35,8 @@ export class Timekeeper {
   #alarmAt = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
   #rangMeanwhile = false;
+  /** A job waits for a place under a key, or did so once: places that become free are looked after. */
+  #isAnyoneQueueing = false;
   /** Due, and not to be dealt with here: it must not fill the page that others wait for. */
   #unsolved = 0;
   #stopped = true;
@@ -64,10 +67,12 @@ export class Timekeeper {
     this.#cancelAlarm = this.#parts.clock.after(ms, () => this.#ring());
   }
 
-  onCommitted({ done, assigned }: Committed): void {
-    let earliest = Number.POSITIVE_INFINITY;
+  onCommitted({ done, assigned, lettersCame }: Committed): void {
+    let earliest = lettersCame ? 0 : Number.POSITIVE_INFINITY;
     for (const { request } of done) {
-      const { timers, leaseForMs, tasks } = request.change;
+      const { timers, leaseForMs, tasks, also } = request.change;
+      for (const { afterMs } of also?.rearm ?? []) earliest = Math.min(earliest, afterMs);
+      if (this.#mayRing(request.change)) earliest = 0;
       if (timers !== 'keep')
         for (const { afterMs } of timers) earliest = Math.min(earliest, afterMs);
       if (leaseForMs !== 'keep') earliest = Math.min(earliest, leaseForMs);
@@ -78,6 +83,18 @@ export class Timekeeper {
     }
     for (const { spec } of assigned) earliest = Math.min(earliest, spec.executionLimitMs);
     if (earliest < longestSleepMs) this.wakeIn(earliest);
+  }
+
+  /**
+   * Whether the store may have rung an alarm with this change: for a letter in an inbox, the last
+   * branch of a fan-out, or a place that somebody waits for.
+   */
+  #mayRing({ job, tasks, also, timers }: Change): boolean {
+    if (job.wait?.type === 'timer' && job.wait.key !== undefined) this.#isAnyoneQueueing = true;
+    if (also !== null && (also.posts.length > 0 || also.looks || also.keys.length > 0)) return true;
+    if (tasks.some(({ type }) => type === 'collect')) return true;
+    const isGivingBack = timers !== 'keep' || (also?.releases.length ?? 0) > 0;
+    return this.#isAnyoneQueueing && isGivingBack;
   }
 
   #ring(): void {
@@ -161,6 +178,9 @@ function countSolved(applied: readonly Applied[]): number {
 }
 
 function timerAddress({ jobId, taskId, name }: Extract<Due, { type: 'timer' }>): Address {
+  if (name === 'inbox') {
+    return { jobId, inbox: true, signal: (_task, items) => ({ type: 'inbox', items }) };
+  }
   return {
     jobId,
     ...(taskId === null ? {} : { about: { taskId } }),

@@ -1,8 +1,10 @@
-import type { Job, Task } from '../core/job.ts';
+import type { Job, Task, Wait } from '../core/job.ts';
 import { misfit, taskClass } from '../core/requirements.ts';
+import type { TimerName } from '../core/signal.ts';
 import { isFinal } from '../core/status.ts';
 import type { WhyView } from '../protocol/client-api.ts';
 import { CapatazError } from '../protocol/errors.ts';
+import { unreachable } from '../std/assert.ts';
 import { formatDuration } from '../std/duration.ts';
 import type { JobCauses, Store } from '../store/contract.ts';
 import type { WorkerState } from './ports.ts';
@@ -79,10 +81,40 @@ function summary(
     return `the job is parked${reason(job)}; look at its history, then redrive or cancel it`;
   const held = job.held ? 'an operator holds the job; ' : '';
   if (job.wait === null) return `${held}${handlerSummary(job, causes)}`;
-  if (job.wait.type === 'timer')
-    return `${held}it waits for its timer${inTime(causes, null, 'wake', now)}`;
-  if (task === undefined) return `${held}it waits for task ${job.wait.taskId}`;
-  return `${held}${taskSummary(job, task, causes, now)}`;
+  return `${held}${waitSummary(job, job.wait, causes, task, now)}`;
+}
+
+function waitSummary(
+  job: Job,
+  wait: Wait,
+  causes: JobCauses | undefined,
+  task: Task | undefined,
+  now: number,
+): string {
+  const until = (name: TimerName): string => inTime(causes, null, name, now);
+  switch (wait.type) {
+    case 'timer':
+      if (wait.key !== undefined) return `it waits for a place under the key "${wait.key}"`;
+      return `it waits for its timer${until('wake')}`;
+    case 'task':
+      return task === undefined
+        ? `it waits for task ${wait.taskId}`
+        : taskSummary(job, task, causes, now);
+    case 'parallel': {
+      const open = causes?.tasks.length ?? 0;
+      return `it waits for ${open} of ${wait.count} tasks of its fan-out`;
+    }
+    case 'approval':
+      return `it waits for a person to decide: "${wait.message}"${until('deadline')}`;
+    case 'child':
+      return `it waits for child ${wait.jobId}${until('deadline')}`;
+    case 'event': {
+      const signals = Object.keys(wait.signals).join(', ');
+      return `it waits for signals${signals === '' ? '' : `: ${signals}`}${until('silence') || until('deadline')}`;
+    }
+    default:
+      return unreachable(wait);
+  }
 }
 
 function reason({ error }: Job): string {

@@ -297,6 +297,13 @@ export class Workers implements WorkersPort {
     });
   }
 
+  async holds(worker: string, jobId: string, attempt?: string): Promise<boolean> {
+    const tasks = await this.#parts.store.heldBy(worker);
+    return tasks.some(
+      (task) => task.jobId === jobId && (attempt === undefined || task.attempt?.id === attempt),
+    );
+  }
+
   /** A worker's end of silence is due: it is lost, unless this instance has heard from it since. */
   async onSilence(worker: string): Promise<void> {
     const { store, log } = this.#parts;

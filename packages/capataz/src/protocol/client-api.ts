@@ -17,6 +17,16 @@ export interface StartJobBody {
   readonly start_delay?: number;
   /** Passed through to handlers. */
   readonly metadata?: JsonObject;
+  /** Default: as the blueprint says. */
+  readonly concurrency?: ConcurrencyBody;
+}
+
+/** At most `limit` open jobs of one key. */
+export interface ConcurrencyBody {
+  readonly key: string;
+  readonly limit: number;
+  /** Where the key is full: wait for a place (default), start no job (409 SKIPPED), or refuse (429 LIMIT). */
+  readonly on_busy?: 'queue' | 'skip' | 'refuse';
 }
 
 /** Up to 1,000 at once: `POST /api/v1/jobs/{blueprint}/batch`. */
@@ -26,6 +36,11 @@ export type StartJobsBody = readonly StartJobBody[];
 export type StartJobsAnswer = readonly BatchJobAnswer[];
 
 export interface CancelBody {
+  /** Stands in the job's book. */
+  readonly reason?: string;
+}
+
+export interface DismissBody {
   /** Stands in the job's book. */
   readonly reason?: string;
 }
@@ -62,6 +77,20 @@ export interface JobView {
     readonly message: string;
     readonly details?: JsonValue;
   } | null;
+  /** What it waits for; null while it runs and when it has ended. */
+  readonly wait: WaitView | null;
+  /** The signal, decision or end of a child that it heard last. */
+  readonly answer: { readonly name: string; readonly data: JsonValue } | null;
+  /** What a fan-out brought, by task; null also where that is more than 64 Ki characters. */
+  readonly results: Readonly<Record<string, BranchResultView>> | null;
+  /** Of a quarantined job: where a redrive takes it up again. */
+  readonly resume: {
+    readonly type: 'handler' | 'task' | 'parallel';
+    readonly state: string;
+  } | null;
+  /** The job that started it and waits for its end. */
+  readonly parent: string | null;
+  readonly concurrency: Required<ConcurrencyBody> | null;
   readonly attributes: JsonObject;
   readonly metadata: JsonObject;
   readonly correlation_id: string;
@@ -70,6 +99,36 @@ export interface JobView {
   readonly created_at: string;
   readonly entered_at: string;
   readonly ended_at: string | null;
+}
+
+export type WaitView =
+  | { readonly type: 'task'; readonly task_id: string }
+  | { readonly type: 'parallel'; readonly count: number; readonly to: string }
+  | ApprovalWaitView
+  | { readonly type: 'child'; readonly job_id: string }
+  /** Signals that its state names itself are not listed. */
+  | { readonly type: 'event'; readonly signals: readonly string[] }
+  /** A sleep, a retry or a late start; with a key it waits for a place under that. */
+  | { readonly type: 'timer'; readonly key: string | null };
+
+export interface ApprovalWaitView {
+  readonly type: 'approval';
+  readonly id: string;
+  readonly message: string;
+  readonly show: JsonValue;
+  readonly hash: string;
+  readonly revision: string | null;
+  readonly escalated: boolean;
+  readonly decisions: readonly string[];
+  readonly signals: readonly string[];
+}
+
+export interface BranchResultView {
+  readonly index: number;
+  readonly skill: string;
+  readonly status: string;
+  readonly data: JsonValue;
+  readonly error: JobView['error'];
 }
 
 export interface JobsAnswer {

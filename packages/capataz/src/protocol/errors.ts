@@ -15,6 +15,11 @@ export const errorCatalogue = {
     'A field is missing, unknown, of the wrong type or out of range; `details.problems` lists every one with its path.',
   ),
   INPUT_INVALID: entry(400, false, "The job's input does not fit the blueprint's input schema."),
+  FILE_NAME_INVALID: entry(
+    400,
+    false,
+    "The name of a file would leave the job's folder, or is not a name that every store can keep.",
+  ),
   NOT_SUPPORTED: entry(
     400,
     false,
@@ -22,8 +27,10 @@ export const errorCatalogue = {
   ),
   UNAUTHORIZED: entry(401, false, 'The token is missing, unknown or expired.'),
   FORBIDDEN: entry(403, false, 'The token is valid, but not for this.'),
+  LINK_INVALID: entry(403, false, 'The link has expired, or was changed.'),
   NOT_FOUND: entry(404, false, 'There is no such route.'),
   JOB_NOT_FOUND: entry(404, false, 'There is no such job among the jobs of this client.'),
+  FILE_NOT_FOUND: entry(404, false, 'The job has no file of this name.'),
   BLUEPRINT_NOT_FOUND: entry(404, false, 'No blueprint of this name (and version) is registered.'),
   WORKER_NOT_FOUND: entry(404, false, 'The worker is not registered: it must register again.'),
   METHOD_NOT_ALLOWED: entry(405, false, 'The route exists, but not with this method.'),
@@ -35,6 +42,21 @@ export const errorCatalogue = {
     409,
     false,
     "The job's present status does not admit this; `details.status` names it.",
+  ),
+  SIGNAL_REFUSED: entry(
+    409,
+    false,
+    'The job does not take this signal now; `details.reason` says why. It stands in the book of the job.',
+  ),
+  DECISION_REFUSED: entry(
+    409,
+    false,
+    'The job waits for no such decision, or for one on other content; `details.reason` says which.',
+  ),
+  SKIPPED: entry(
+    409,
+    false,
+    'A job of this concurrency key is open, and the start was to be skipped in that case.',
   ),
   ATTEMPT_NOT_CURRENT: entry(
     409,
@@ -63,10 +85,17 @@ export const errorCatalogue = {
     'A bug in Capataz or in a blueprint function it called; the log has the stack.',
   ),
   NOT_READY: entry(503, true, 'The server is starting or stopping.'),
+  FILES_BUSY: entry(503, true, 'As many files are being transferred as may be at once.'),
+  FILES_UNAVAILABLE: entry(503, true, 'The place of the files does not answer, or is full.'),
   STORE_UNAVAILABLE: entry(
     503,
     true,
     'The store does not answer. Nothing was changed, unless the message says that this is unknown.',
+  ),
+  CIRCUIT_OPEN: entry(
+    503,
+    true,
+    'What this needs kept failing and is left alone for a while; nothing was tried. `details.retry_after_ms` says when to come back.',
   ),
   CONFIG_INVALID: entry(
     null,
@@ -89,6 +118,7 @@ export const errorCatalogue = {
     false,
     'The store was written by a newer version that this one cannot read.',
   ),
+  CALL_TIMEOUT: entry(null, true, 'A guarded call took longer than its limit and was aborted.'),
   UNREACHABLE: entry(null, true, 'The server could not be reached.'),
   WAIT_TIMEOUT: entry(null, true, 'The job did not end within the time to wait; it goes on.'),
 } as const satisfies Record<string, CatalogueEntry>;

@@ -1,23 +1,39 @@
+import type { Socket } from 'node:net';
 import type { EnginePorts } from '../engine/ports.ts';
+import type { FilesOptions } from '../files/contract.ts';
+import type { LinkKey } from '../files/links.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
+import type { Random } from '../std/random.ts';
 import type { Access } from './access.ts';
 import type { Limits } from './limits.ts';
 import type { LiveFeed } from './live-feed.ts';
 import type { WorkerConnections } from './worker-connections.ts';
 import type { WorkerForms } from './worker-forms.ts';
 
+/**
+ * Connections on which a file comes in. It may take longer than a request has otherwise, as long as
+ * it goes on.
+ */
+export type Uploads = WeakSet<Socket>;
+
 /** What every route works with. */
 export interface ServerContext {
   readonly engine: EnginePorts;
   readonly access: Access;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly limits: Limits;
   readonly version: string;
   readonly feed: LiveFeed;
   readonly connections: WorkerConnections;
   readonly forms: WorkerForms;
+  /** Null: jobs have no files here. */
+  readonly files: FilesOptions | null;
+  readonly uploads: Uploads;
+  /** Signs links to approvals. */
+  readonly linkKey: LinkKey;
   /** Aborted when the server begins to close: waiting polls and open streams end then. */
   readonly closing: AbortSignal;
 }

@@ -1,20 +1,24 @@
 import type { AddressInfo } from 'node:net';
 import Fastify, {
   type FastifyInstance,
+  type FastifyPluginCallback,
   type FastifyReply,
   type FastifyRequest,
   type onRequestHookHandler,
 } from 'fastify';
 import type { EnginePorts } from '../engine/ports.ts';
+import type { FilesOptions } from '../files/contract.ts';
+import { LinkKey } from '../files/links.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { rxonVersion } from '../protocol/worker-api.ts';
 import type { Clock } from '../std/clock.ts';
-import { parseJson } from '../std/json.ts';
+import { cleanText, parseJson } from '../std/json.ts';
 import type { Log } from '../std/log.ts';
+import { type Random, systemRandom } from '../std/random.ts';
 import { RateCap } from '../std/rate-cap.ts';
 import type { Access } from './access.ts';
 import { closeGracefully } from './close.ts';
-import type { ServerContext } from './context.ts';
+import type { ServerContext, Uploads } from './context.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import { LiveFeed } from './live-feed.ts';
 import {
@@ -25,7 +29,7 @@ import {
   retryAfterSeconds,
   workerErrorBody,
 } from './problems.ts';
-import { type Area, type Route, send } from './route.ts';
+import { type Area, type Route, routerPath, send } from './route.ts';
 import { RouteIndex } from './route-index.ts';
 import { allRoutes } from './routes/all.ts';
 import { WorkerConnections } from './worker-connections.ts';
@@ -40,6 +44,12 @@ export interface HttpServerOptions {
   readonly limits?: Partial<Limits>;
   /** The product's version, for the documents. */
   readonly version: string;
+  /** Default: jobs have no files, and there are no routes for them. */
+  readonly files?: FilesOptions;
+  /** Signs links to approvals. Default: a key of this process, whose links end with it. */
+  readonly linkKey?: LinkKey;
+  /** Default: the machine's. */
+  readonly random?: Random;
 }
 
 export interface HttpServer {
@@ -58,10 +68,15 @@ export interface HttpServer {
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const closing = new AbortController();
   const limits = { ...defaultLimits, ...options.limits };
+  const { random = systemRandom, linkKey = LinkKey.ofProcess(random) } = options;
   const context: ServerContext = {
     ...options,
+    random,
+    linkKey,
     limits,
     closing: closing.signal,
+    files: options.files ?? null,
+    uploads: new WeakSet(),
     feed: new LiveFeed(options.engine.events, options.clock),
     forms: new WorkerForms(options.engine.workers),
     connections: new WorkerConnections((worker) => {
@@ -69,12 +84,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       options.engine.workers.connectionDropped(worker);
     }),
   };
-  const app = createApp(limits);
+  const app = createApp(limits, context.uploads);
   const routes = allRoutes(context);
   addBodyParser(app);
   addHooks(app, context);
   addErrorAnswers(app, context, new RouteIndex(routes));
-  for (const route of routes) addRoute(app, context, route);
+  for (const route of routes) {
+    if (route.takes === undefined) addRoute(app, context, route);
+    else app.register(addRouteApart(context, route));
+  }
 
   return {
     routes,
@@ -95,7 +113,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-function createApp(limits: Limits): FastifyInstance {
+function createApp(limits: Limits, uploads: Uploads): FastifyInstance {
   return Fastify({
     logger: false,
     bodyLimit: limits.bodyBytes,
@@ -105,8 +123,10 @@ function createApp(limits: Limits): FastifyInstance {
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 300 },
     frameworkErrors: (error, _request, reply) => answerError(reply, refusalOf(error) ?? error),
-    clientErrorHandler(_error, socket) {
-      if (!socket.writable) return;
+    clientErrorHandler(error, socket) {
+      // Node's limit is for the whole request; a file that still goes on has a watch of its own.
+      const isLate = 'code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+      if (!socket.writable || (isLate && uploads.has(socket))) return;
       const body = JSON.stringify(
         new CapatazError('MALFORMED_REQUEST', 'The request is not HTTP as it should be.').toBody(),
       );
@@ -158,11 +178,34 @@ function addHooks(app: FastifyInstance, { engine, closing }: ServerContext): voi
 function addRoute(app: FastifyInstance, context: ServerContext, route: Route): void {
   app.route({
     method: route.method,
-    url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    url: routerPath(route.path),
     exposeHeadRoute: route.area === 'public',
     onRequest: admissions(context)[route.area],
     handler: async (request, reply) => send(reply, await route.handle({ request, reply })),
   });
+}
+
+/** A scope of its own, where bodies are read as this route takes them. */
+function addRouteApart(context: ServerContext, route: Route): FastifyPluginCallback {
+  return (app, _options, done) => {
+    app.removeAllContentTypeParsers();
+    if (route.takes === 'form') addFormParser(app);
+    else app.addContentTypeParser('*', (_request, _body, parsed) => parsed(null));
+    addRoute(app, context, route);
+    done();
+  };
+}
+
+function addFormParser(app: FastifyInstance): void {
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    (_request, body, done) => {
+      // `parseAs: 'string'` hands over a string.
+      const fields = [...new URLSearchParams(body as string)];
+      done(null, Object.fromEntries(fields.map(([name, value]) => [name, cleanText(value)])));
+    },
+  );
 }
 
 /** Who may enter is settled before a body is read. */

@@ -49,8 +49,9 @@ export function internalError(): CapatazError {
 
 /** Seconds for `Retry-After`: as the error says, else one. Undefined where none belongs. */
 export function retryAfterSeconds(error: CapatazError): number | undefined {
-  if (error.status !== 429 && error.status !== 503) return undefined;
-  return Math.max(1, Math.ceil((retryAfterMs(error) ?? 1_000) / 1_000));
+  const isForLater = error.status === 429 || error.status === 503;
+  const ms = retryAfterMs(error) ?? (isForLater ? 1_000 : undefined);
+  return ms === undefined ? undefined : Math.max(1, Math.ceil(ms / 1_000));
 }
 
 /**

@@ -6,7 +6,12 @@ export class RouteIndex {
 
   constructor(routes: readonly Route[]) {
     this.#entries = routes.map(({ path, method }) => ({
-      pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+      pattern: new RegExp(
+        `^${path
+          .replaceAll('.', '\\.')
+          .replace('{path}', '.+')
+          .replaceAll(/\{\w+\}/g, '[^/]+')}$`,
+      ),
       method,
     }));
   }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { ClientInfo } from '../core/handler.ts';
-import type { ErrorCode } from '../protocol/errors.ts';
+import { CapatazError, type ErrorCode } from '../protocol/errors.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,10 +14,15 @@ declare module 'fastify' {
 
 /** The one description of a route: what serves it and what `/_public/openapi.json` says about it. */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PATCH';
-  /** As OpenAPI writes it: `/api/v1/jobs/{id}`. */
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT';
+  /** As OpenAPI writes it: `/api/v1/jobs/{id}`. `{path}` takes in all that is left. */
   readonly path: string;
   readonly area: Area;
+  /**
+   * `bytes`: bodies of any type come as a stream, and nobody parses them. `form`: what a form of a
+   * page sends, as an object of texts. Default: JSON.
+   */
+  readonly takes?: 'bytes' | 'form';
   readonly operation: Operation;
   readonly handle: (call: Call) => Promise<Answer> | Answer;
 }
@@ -82,6 +87,18 @@ export function send(reply: FastifyReply, answer: Answer): FastifyReply {
 export function param(request: FastifyRequest, name: string): string {
   // Fastify types params as unknown; its router fills them with the path's own text.
   return (request.params as Readonly<Record<string, string>>)[name] ?? '';
+}
+
+/** The path as the router knows it: a parameter that takes in the rest can only be the last. */
+export function routerPath(path: string): string {
+  return path.replace(/\{path\}.*$/, '*').replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** The name of a file, which is what the path ends with, but for `suffix`. @throws NOT_FOUND */
+export function fileNameOf({ request }: Pick<Call, 'request'>, suffix = ''): string {
+  const rest = param(request, '*');
+  if (rest.endsWith(suffix)) return rest.slice(0, rest.length - suffix.length);
+  throw new CapatazError('NOT_FOUND', 'There is no such route.');
 }
 
 /** Ids are compared as text in every store, and UUIDs may be written in either case. */

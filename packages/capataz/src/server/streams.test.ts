@@ -70,7 +70,7 @@ async function work(served: ServedEngine): Promise<{ job_id: string; task_id: st
   return json as { job_id: string; task_id: string };
 }
 
-test("a job's stream sends what is stored, then what comes, and ends after the final entry", async () => {
+test("A-70: a job's stream sends what is stored, then what comes, and ends after the final entry", async () => {
   await using served = await serveEngine({ blueprints });
   const id = await startJob(served);
   const stream = await open(served, `/api/v1/jobs/${id}/events`);
@@ -86,19 +86,26 @@ test("a job's stream sends what is stored, then what comes, and ends after the f
   }
   const task = await work(served);
   assert.equal(typeOf(await stream.next()), 'task_assigned');
-  await ask(served.url, 'POST /_worker/events', {
-    headers: { 'X-Worker-ID': 'w1' },
-    body: {
-      event_type: 'progress',
-      target_job_id: id,
-      target_task_id: task.task_id,
-      payload: { progress: 0.5, message: 'half' },
-    },
-  });
+  const tell = (event_type: string, progress: number) =>
+    ask(served.url, 'POST /_worker/events', {
+      headers: { 'X-Worker-ID': 'w1' },
+      body: {
+        event_type,
+        target_job_id: id,
+        target_task_id: task.task_id,
+        payload: { progress, message: event_type },
+      },
+    });
+  await tell('progress', 0.5);
   const after: (string | null)[] = [await stream.next(), await stream.next()];
+  await tell('progress_update', 0.75);
+  after.push(await stream.next());
   assert.deepEqual(
     after.filter((block) => block?.startsWith('event: progress')),
-    ['event: progress\ndata: {"fraction":0.5,"message":"half"}'],
+    [
+      'event: progress\ndata: {"fraction":0.5,"message":"progress"}',
+      'event: progress\ndata: {"fraction":0.75,"message":"progress_update"}',
+    ],
   );
   await ask(served.url, 'POST /_worker/tasks/result', {
     headers: { 'X-Worker-ID': 'w1' },

@@ -1,18 +1,26 @@
+import { isReserved } from '../core/answers.ts';
 import type { Blueprint } from '../core/blueprint.ts';
 import type { StoredEntry } from '../core/history.ts';
-import type { Job } from '../core/job.ts';
+import type { ApprovalWait, Job, Wait } from '../core/job.ts';
 import { isFinal } from '../core/status.ts';
 import type { EnginePorts, Progress, WorkerState } from '../engine/ports.ts';
 import type {
+  ApprovalWaitView,
   BlueprintView,
   HistoryView,
   JobEventView,
   JobView,
   ProgressView,
+  WaitView,
   WorkerView,
 } from '../protocol/client-api.ts';
-import type { JsonValue } from '../std/json.ts';
+import type { ApprovalView } from '../protocol/signals-api.ts';
+import { unreachable } from '../std/assert.ts';
+import { type JsonValue, jsonWeight } from '../std/json.ts';
 import type { JobEvent } from '../store/contract.ts';
+
+/** Results of a fan-out above this are left out of a view: they are for the aggregator. */
+const maxResultsWeight = 64 * 1024;
 
 /** The records of the core as the client's wire shows them. */
 export function jobView(job: Job, jobs: EnginePorts['jobs']): JobView {
@@ -30,6 +38,12 @@ export function jobView(job: Job, jobs: EnginePorts['jobs']): JobView {
     data: job.data,
     result: job.result,
     error: job.error,
+    wait: job.wait === null ? null : waitView(job.wait),
+    answer: job.answer,
+    results: resultsView(job),
+    resume: resumeView(job),
+    parent: job.parent?.jobId ?? null,
+    concurrency: concurrencyView(job),
     attributes: job.options.attributes,
     metadata: job.options.metadata,
     correlation_id: job.correlationId,
@@ -38,6 +52,79 @@ export function jobView(job: Job, jobs: EnginePorts['jobs']): JobView {
     entered_at: instant(job.enteredAt),
     ended_at: job.endedAt === null ? null : instant(job.endedAt),
   };
+}
+
+function waitView(wait: Wait): WaitView {
+  switch (wait.type) {
+    case 'task':
+      return { type: 'task', task_id: wait.taskId };
+    case 'parallel':
+      return { type: 'parallel', count: wait.count, to: wait.to };
+    case 'approval':
+      return approvalWaitView(wait);
+    case 'child':
+      return { type: 'child', job_id: wait.jobId };
+    case 'event':
+      return { type: 'event', signals: Object.keys(wait.signals) };
+    case 'timer':
+      return { type: 'timer', key: wait.key ?? null };
+    default:
+      return unreachable(wait);
+  }
+}
+
+function approvalWaitView(wait: ApprovalWait): ApprovalWaitView {
+  const { type, id, message, show, hash, revision, escalated } = wait;
+  const signals = Object.keys(wait.signals);
+  return {
+    type,
+    id,
+    message,
+    show,
+    hash,
+    revision,
+    escalated,
+    decisions: decisionsOf(wait),
+    signals,
+  };
+}
+
+/** The words that a person may decide with. */
+export function decisionsOf({ on }: ApprovalWait): string[] {
+  return Object.keys(on).filter((decision) => !isReserved(decision));
+}
+
+export function approvalView(job: Job, wait: ApprovalWait): ApprovalView {
+  const { id, message, show, hash, revision, escalated } = wait;
+  return {
+    job_id: job.id,
+    blueprint: job.blueprint,
+    state: job.state,
+    wait: id,
+    message,
+    show,
+    hash,
+    revision,
+    decisions: decisionsOf(wait),
+    since: instant(job.enteredAt),
+    escalated,
+  };
+}
+
+function resultsView({ results }: Job): JobView['results'] {
+  return results === null || jsonWeight(results, maxResultsWeight) > maxResultsWeight
+    ? null
+    : results;
+}
+
+function resumeView({ resume, state }: Job): JobView['resume'] {
+  return resume === null ? null : { type: resume.type, state: resume.state ?? state };
+}
+
+function concurrencyView({ options: { concurrency } }: Job): JobView['concurrency'] {
+  if (concurrency === null) return null;
+  const { key, limit, onBusy } = concurrency;
+  return { key, limit, on_busy: onBusy };
 }
 
 export function progressView({ fraction, message }: Progress): ProgressView {

@@ -2,10 +2,11 @@ import type { Change } from '../core/change.ts';
 import type { HistoryEntry, StoredEntry } from '../core/history.ts';
 import type { Job, Task } from '../core/job.ts';
 import type { TaskClass } from '../core/requirements.ts';
-import type { TimerName } from '../core/signal.ts';
+import type { InboxItem, TimerName } from '../core/signal.ts';
 import type { JobStatus } from '../core/status.ts';
 import type { Choice } from '../core/strategy.ts';
 import type { WorkerRecord } from '../core/worker.ts';
+import type { JsonValue } from '../std/json.ts';
 
 /**
  * # The store
@@ -41,7 +42,8 @@ export interface Store {
   now(): Promise<number>;
 
   /**
-   * Does a piece of work in one transaction, in the order changes, starts, notes, claims. A refused
+   * Does a piece of work in one transaction, in the order changes, starts, notes, letters,
+   * claims. A refused
    * part harms none of the others. What waits while a commit runs shares the next one; nothing
    * waits for company (S-4).
    */
@@ -55,6 +57,18 @@ export interface Store {
 
   /** Jobs by descending id, that is newest first; ids that callers gave sort where they fall. */
   jobs(query: JobQuery): Promise<Job[]>;
+
+  /** What lies in the inbox of an open or quarantined job and has not expired, in order of arrival. */
+  inbox(jobId: string): Promise<InboxItem[]>;
+
+  /** The open or quarantined jobs of a client that registered this correlation key. */
+  addressed(client: string, key: string): Promise<string[]>;
+
+  /** What the steps of the present stay in the state have given, by name (S-14). */
+  memos(jobId: string): Promise<Readonly<Record<string, JsonValue>>>;
+
+  /** Remembers what a step gave. @returns whether its lease is current: else nothing is stored. */
+  saveMemo(memo: Memo): Promise<boolean>;
 
   /** Entries of one job with a sequence above `after`, ascending, at most `limit`. */
   history(jobId: string, after: number, limit: number): Promise<StoredEntry[]>;
@@ -107,6 +121,17 @@ export interface Store {
   causes(of: CausesQuery): Promise<JobCauses[]>;
 
   /**
+   * Forgets ended jobs for good, the earliest end first: record, input and book, and takes them out
+   * of `counts`. Open and quarantined jobs are never touched. An idempotency key keeps its 24 h: a
+   * repeat is answered `duplicate` although the job is gone. Keys that have run out go as well, of
+   * whatever job.
+   *
+   * A call does a bounded piece of work, however large the jobs are. Where a book alone is more than
+   * that, it goes piece by piece from its beginning, and the job with the last of them.
+   */
+  forgetEnded(what: Forget): Promise<Forgotten>;
+
+  /**
    * Ends all leases, so that they are due: called once, when an instance starts on a store that
    * serves one instance (S-43). Workers whose silence has ended get `graceMs` from now, once (S-37).
    */
@@ -129,6 +154,7 @@ export interface Work {
   readonly starts?: readonly StartMark[];
   readonly notes?: readonly Note[];
   readonly claims?: readonly Claim[];
+  readonly letters?: readonly Letter[];
 }
 
 export interface WorkOutcome {
@@ -138,6 +164,26 @@ export interface WorkOutcome {
   readonly changes: readonly ChangeOutcome[];
   /** In the order of `Work.claims`. */
   readonly claims: readonly ClaimOutcome[];
+  /** In the order of `Work.letters`: the jobs that got it; none where it is kept for later. */
+  readonly letters: readonly (readonly string[])[];
+}
+
+/**
+ * A signal to whoever has registered a correlation key: it is put into the inboxes of those jobs, or
+ * kept until one registers. The same id comes into an inbox once.
+ */
+export interface Letter {
+  readonly client: string;
+  readonly key: string;
+  readonly item: InboxItem;
+  readonly keepForMs: number;
+}
+
+export interface Memo {
+  readonly jobId: string;
+  readonly token: string;
+  readonly name: string;
+  readonly value: JsonValue;
 }
 
 export interface ChangeRequest {
@@ -165,6 +211,10 @@ export type ChangeOutcome =
   | { readonly type: 'conflict' }
   /** A reservation exceeds its limit; `retryAfterMs` when the next share expires, if one does. */
   | { readonly type: 'limit'; readonly key: string; readonly retryAfterMs: number | null }
+  /** The change's signal was taken already. */
+  | { readonly type: 'seen' }
+  /** Too many signals lie in the job's inbox. */
+  | { readonly type: 'inbox_full' }
   /** The job would be neither ended nor parked nor have anything that moves it (S-6): a bug. */
   | { readonly type: 'no_cause' };
 
@@ -223,6 +273,8 @@ export interface JobQuery {
   readonly status?: readonly JobStatus[];
   readonly blueprint?: string;
   readonly state?: string;
+  /** Jobs whose attributes have all of these values. */
+  readonly attributes?: Readonly<Record<string, JsonValue>>;
   /** Ids below this one: the last id of the page before. */
   readonly before?: string;
   readonly limit: number;
@@ -305,6 +357,23 @@ export type CausesQuery =
   | { readonly after: string; readonly limit: number }
   | { readonly id: string };
 
+/** An ended job is forgotten for its age or for the number of those that ended after it. */
+export interface Forget {
+  /** Whatever ended longer ago than this; null: age is no reason. */
+  readonly olderThanMs: number | null;
+  /** Whatever is not among so many that ended last; null: their number is no reason. */
+  readonly keepAtMost: number | null;
+  /** Jobs in this call. */
+  readonly limit: number;
+}
+
+export interface Forgotten {
+  /** In the order of their ends. */
+  readonly jobIds: readonly string[];
+  /** There is more to forget now. */
+  readonly more: boolean;
+}
+
 /** What the no-limbo check looks at; core/limbo.ts says which of it is enough. */
 export interface JobCauses {
   readonly job: Job;
@@ -320,4 +389,6 @@ export interface JobCauses {
   readonly queued: readonly string[];
   /** Ids of its tasks whose worker is known, so that its silence ends them. */
   readonly watched: readonly string[];
+  /** Of a job that waits for a child: whether that one is open or quarantined. */
+  readonly childIsOpen: boolean;
 }

@@ -4,7 +4,7 @@ import type { Job, Task } from '../core/job.ts';
 import type { Timer, TimerName } from '../core/signal.ts';
 import { isFinal, type TaskStatus } from '../core/status.ts';
 import type { Choice } from '../core/strategy.ts';
-import type { Claim } from './contract.ts';
+import type { Claim, Forget } from './contract.ts';
 
 /** What the stores have in common: pure rules over records, none of which knows how they are kept. */
 
@@ -44,6 +44,26 @@ export function afterHandOut(before: Deadlines, executionLimitMs: number, at: nu
   return { execution: at + executionLimitMs };
 }
 
+/** Signals that may lie in the inbox of one job. */
+export const maxEarly = 100;
+
+/**
+ * The job's deadlines after a change. An alarm of the inbox outlives what else is replaced: only a
+ * look into it switches it off.
+ */
+export function deadlinesAfter(change: Change, before: Deadlines, at: number): Deadlines {
+  const { timers, also } = change;
+  const kept: Partial<Record<TimerName, number>> =
+    timers === 'keep' ? { ...before } : { ...armed(timers, at), ...inboxAlarm(before) };
+  if (also === null) return kept;
+  for (const name of also.disarm) delete kept[name];
+  return { ...kept, ...armed(also.rearm, at) };
+}
+
+function inboxAlarm({ inbox }: Deadlines): Deadlines {
+  return inbox === undefined ? {} : { inbox };
+}
+
 /** The job as the store keeps it after the change. */
 export function stampedJob(change: Change, at: number): Job {
   const { job, entered } = change;
@@ -64,6 +84,15 @@ export function isRunnable(job: Job): boolean {
 
 export function isQueued(status: TaskStatus, deadlines: Deadlines, held: boolean): boolean {
   return status === 'PENDING' && deadlines.ready === undefined && !held;
+}
+
+/** @param ended `isSurplus`: it is among those that are too many. */
+export function isToForget(
+  { olderThanMs }: Forget,
+  ended: { readonly endedAt: number; readonly isSurplus: boolean },
+  at: number,
+): boolean {
+  return ended.isSurplus || (olderThanMs !== null && ended.endedAt < at - olderThanMs);
 }
 
 /** PENDING → ASSIGNED, or SCHEDULED where the task names its worker (S-17). */

@@ -1,6 +1,7 @@
 import type { Blueprint } from '../core/blueprint.ts';
 import { createEngine, type Engine } from '../engine/engine.ts';
 import type { EnginePorts, WorkersPort } from '../engine/ports.ts';
+import type { FilesOptions } from '../files/contract.ts';
 import { type AccessEntries, createAccess } from '../server/access.ts';
 import { createHttpServer, type HttpServer } from '../server/http-server.ts';
 import type { Limits } from '../server/limits.ts';
@@ -18,6 +19,8 @@ export interface ServedEngineOptions {
   readonly log?: Log;
   readonly clock?: VirtualClock;
   readonly random?: Random;
+  /** Default: jobs have no files. */
+  readonly files?: FilesOptions;
   /** Default true: the engine is ready when this resolves. */
   readonly start?: boolean;
 }
@@ -66,6 +69,7 @@ export async function serveEngine(options: ServedEngineOptions): Promise<ServedE
     instance: 'test',
     client: (name) => ({ name, plan: null, params: {} }),
     log,
+    ...(options.files === undefined ? {} : { files: options.files }),
   });
   const calls = new CallRecorder();
   if (options.start !== false) await engine.start();
@@ -75,6 +79,7 @@ export async function serveEngine(options: ServedEngineOptions): Promise<ServedE
     clock,
     log,
     version: '0.0.0-test',
+    ...(options.files === undefined ? {} : { files: options.files }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
   const url = await server.listen({ host: '127.0.0.1', port: 0 });
@@ -125,6 +130,7 @@ function recorded(engine: Engine, calls: CallRecorder): EnginePorts {
     };
   return {
     jobs: engine.jobs,
+    signals: engine.signals,
     events: engine.events,
     blueprints: engine.blueprints,
     get ready() {
@@ -148,6 +154,7 @@ function recorded(engine: Engine, calls: CallRecorder): EnginePorts {
       progress: noted('progress', workers.progress),
       connectionDropped: noted('connectionDropped', workers.connectionDropped),
       drain: noted('drain', workers.drain),
+      holds: noted('holds', workers.holds),
     },
   };
 }

@@ -338,7 +338,11 @@ export function restartTests(test: StoreTest): void {
       }),
       [{ type: 'duplicate', jobId: 'keyed' }],
     );
-    const share = { reservations: [{ key: 'slots', amount: 1, limit: 1, expiresAfterMs: null }] };
+    const share = {
+      reservations: [
+        { key: 'slots', amount: 1, limit: 1, expiresAfterMs: null, until: 'job' as const },
+      ],
+    };
     assert.deepEqual((await commit(reopened, changeOf(newJob('late'), share)))[0]?.type, 'limit');
     const { tasks } = await claim(reopened, { max: 9 });
     assert.deepEqual(
@@ -359,6 +363,7 @@ export function restartTests(test: StoreTest): void {
       () => store.commit({}),
       () => store.due(1),
       () => store.saveWorker(workerOf('w'), 1),
+      () => store.forgetEnded({ olderThanMs: 0, keepAtMost: 0, limit: 1 }),
     ];
     for (const verb of verbs) await assert.rejects(verb, { code: 'STORE_UNAVAILABLE' });
   });
@@ -387,7 +392,9 @@ async function fill(store: Store): Promise<void> {
   await store1(
     store,
     changeOf(newJob('reserved'), {
-      reservations: [{ key: 'slots', amount: 1, limit: 1, expiresAfterMs: null }],
+      reservations: [
+        { key: 'slots', amount: 1, limit: 1, expiresAfterMs: null, until: 'job' as const },
+      ],
     }),
   );
   await commit(

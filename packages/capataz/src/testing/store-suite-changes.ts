@@ -166,7 +166,9 @@ export function changeTests(test: StoreTest): void {
   test('S-4 a refused decision never rolls back its neighbours', async ({ store }) => {
     const job = await store1(store, changeOf(newJob('old')));
     const limited = changeOf(newJob('limited'), {
-      reservations: [{ key: 'k', amount: 2, limit: 1, expiresAfterMs: null }],
+      reservations: [
+        { key: 'k', amount: 2, limit: 1, expiresAfterMs: null, until: 'job' as const },
+      ],
     });
     const outcomes = await types(
       store,
@@ -267,7 +269,9 @@ function startOf(
 
 export function limitTests(test: StoreTest): void {
   const taking = (id: string, amount: number, limit = 3, expiresAfterMs: number | null = null) => {
-    const reservations: Reservation[] = [{ key: 'slots', amount, limit, expiresAfterMs }];
+    const reservations: Reservation[] = [
+      { key: 'slots', amount, limit, expiresAfterMs, until: 'job' },
+    ];
     return changeOf(newJob(id), { reservations });
   };
 
@@ -311,6 +315,7 @@ export function limitTests(test: StoreTest): void {
       amount,
       limit: 3,
       expiresAfterMs: null,
+      until: 'job' as const,
     });
     const twice = changeOf(newJob('a'), { reservations: [share('k', 2), share('k', 2)] });
     assert.deepEqual(await types(store, twice), ['limit']);

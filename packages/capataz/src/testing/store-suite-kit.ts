@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Change, TaskChange } from '../core/change.ts';
-import type { Job, Task, TaskSpec } from '../core/job.ts';
+import type { Also, Change, Post, TaskChange } from '../core/change.ts';
+import type { BranchResult, Job, Task, TaskSpec, Wait } from '../core/job.ts';
 import { taskClass } from '../core/requirements.ts';
 import { defaultRetry } from '../core/retry.ts';
-import type { Timer } from '../core/signal.ts';
+import type { InboxItem, Timer } from '../core/signal.ts';
 import type { FinalStatus } from '../core/status.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import type {
@@ -74,11 +74,16 @@ export function newJob(id: string, fields: Partial<Job> = {}): Job {
       metadata: {},
       dispatchTimeoutMs: null,
       resultTimeoutMs: null,
+      concurrency: null,
     },
     correlationId: `c-${id}`,
     trace: null,
     result: null,
     error: null,
+    results: null,
+    answer: null,
+    decided: [],
+    parent: null,
     createdAt: 0,
     enteredAt: 0,
     endedAt: null,
@@ -89,12 +94,14 @@ export function newJob(id: string, fields: Partial<Job> = {}): Job {
 export function changeOf(job: Job, fields: Partial<Change> = {}): Change {
   return {
     job,
+    scope: 'job',
     entered: false,
     tasks: [],
     timers: 'keep',
     leaseForMs: 'keep',
     history: [{ type: 'state_entered', state: job.state }],
     reservations: [],
+    also: null,
     ...fields,
   };
 }
@@ -320,4 +327,104 @@ export function workerOf(id: string, fields: Partial<WorkerRecord> = {}): Worker
     registeredAt: 0,
     ...fields,
   };
+}
+
+export function alsoOf(fields: Partial<Also>): Also {
+  return {
+    rearm: [],
+    disarm: [],
+    releases: [],
+    settles: [],
+    signalId: null,
+    posts: [],
+    takes: [],
+    looks: false,
+    keys: [],
+    children: [],
+    ...fields,
+  };
+}
+
+/** The branches of job `j` are `j-0`, `j-1` and so on. */
+export function fanningOut(job: Job, count: number, spec: Partial<TaskSpec> = {}): Change {
+  const wait: Wait = { type: 'parallel', to: 'merge', count };
+  const tasks = Array.from({ length: count }, (_, index): TaskChange => {
+    const branch = { index, on: { success: 'merge' } };
+    const taskId = `${job.id}-${index}`;
+    return { type: 'start', taskId, spec: specOf({ ...spec, branch }), timers: [] };
+  });
+  return changeOf(
+    { ...job, status: 'waiting_for_parallel', wait, lease: null },
+    { tasks, timers: [] },
+  );
+}
+
+/** A branch has ended, beside its job. */
+export function collecting(job: Job, task: Task, fields: Partial<BranchResult> = {}): Change {
+  const { id: taskId, status: from, spec } = task;
+  const index = spec.branch?.index ?? 0;
+  const result = { index, skill: spec.skill, status: 'success', data: {}, error: null, ...fields };
+  const attempt = task.attempt?.id ?? null;
+  return changeOf(job, {
+    scope: 'tasks',
+    tasks: [{ type: 'collect', taskId, attempt, from, status: 'SUCCEEDED', result }],
+    history: [{ type: 'task_finished', task: taskId }],
+  });
+}
+
+export function signalOf(id: string, name = 'go'): InboxItem {
+  return { id, kind: 'signal', name, body: { by: id } };
+}
+
+/** A signal that came before its wait. */
+export function early(job: Job, item: InboxItem, expiresAfterMs: number | null = null): Change {
+  const posts: Post[] = [{ jobId: job.id, item, expiresAfterMs }];
+  return changeOf(job, {
+    scope: 'tasks',
+    history: [{ type: 'signal_kept', reason: item.name }],
+    also: alsoOf({ signalId: item.id, posts }),
+  });
+}
+
+export function awaitingEvent(job: Job, also: Partial<Also> = {}): Change {
+  const wait: Wait = { type: 'event', on: {}, signals: { go: 'merge' }, silence: null, poll: null };
+  return changeOf(
+    { ...job, status: 'waiting_for_event', wait, lease: null },
+    { timers: [{ name: 'deadline', afterMs: day }], also: alsoOf(also) },
+  );
+}
+
+export function awaitingKey(job: Job, key: string, afterMs = day): Change {
+  return changeOf(
+    { ...job, status: 'waiting_for_timer', wait: { type: 'timer', to: null, key }, lease: null },
+    { timers: [{ name: 'wake', afterMs }] },
+  );
+}
+
+export function startingChild(job: Job, child: Change): Change {
+  const wait: Wait = { type: 'child', jobId: child.job.id, on: { finished: 'merge' } };
+  return changeOf(
+    { ...job, status: 'waiting_for_child', wait, lease: null },
+    { timers: [], also: alsoOf({ children: [child] }) },
+  );
+}
+
+/** Ends a child, and tells its parent. */
+export function endingChild(job: Job, parent: string, name = 'finished'): Change {
+  const item: InboxItem = { id: job.id, kind: 'child', name, body: { result: 1, error: null } };
+  return {
+    ...ending(job),
+    also: alsoOf({ posts: [{ jobId: parent, item, expiresAfterMs: null }] }),
+  };
+}
+
+/** The job's own deadlines, by name. */
+export async function deadlinesOf(store: Store, id: string): Promise<Record<string, number>> {
+  const [causes] = await store.causes({ id });
+  const own = causes?.timers.filter(({ taskId }) => taskId === null) ?? [];
+  return Object.fromEntries(own.map(({ name, at }) => [name, at]));
+}
+
+export async function inboxIds(store: Store, id: string): Promise<string[]> {
+  return (await store.inbox(id)).map((item) => item.id);
 }

@@ -8,6 +8,13 @@ import {
   restartTests,
 } from './store-suite-books.ts';
 import { changeTests, creationTests, limitTests, taskStepTests } from './store-suite-changes.ts';
+import {
+  attributeTests,
+  earlySignalTests,
+  inboxTests,
+  letterTests,
+  seenTests,
+} from './store-suite-inbox.ts';
 import { type OpenStore, storeTest } from './store-suite-kit.ts';
 import {
   claimSizeTests,
@@ -16,12 +23,25 @@ import {
   orderTests,
   queueTests,
 } from './store-suite-queue.ts';
+import { forgetTests, forgottenKeyTests, forgottenTests } from './store-suite-retention.ts';
+import { shareTests, waiterTests } from './store-suite-shares.ts';
 import { deadlineTests, leaseTests, taskDeadlineTests, workerTests } from './store-suite-time.ts';
+import {
+  childTests,
+  fanOutTests,
+  joinTests,
+  memoTests,
+  waitDeadlineTests,
+} from './store-suite-waits.ts';
 
 const parts = {
   changes: [creationTests, changeTests, taskStepTests, limitTests],
   queue: [queueTests, orderTests, claimTests, claimSizeTests, laneTests],
   time: [deadlineTests, taskDeadlineTests, leaseTests, workerTests],
+  waits: [fanOutTests, joinTests, childTests, waitDeadlineTests, memoTests],
+  inbox: [earlySignalTests, inboxTests, seenTests, letterTests, attributeTests],
+  shares: [shareTests, waiterTests],
+  retention: [forgetTests, forgottenTests, forgottenKeyTests],
   reads: [historyTests, eventTests, readTests, causeTests, payloadTests, restartTests],
 };
 

@@ -1,4 +1,5 @@
 /** Writing workers: `createWorker` and what its handlers use. */
+export type { FileContent, TaskFiles, UploadAnswer } from '../protocol/files.ts';
 export type { JsonObject, JsonValue } from '../std/json.ts';
 export type { Log } from '../std/log.ts';
 export { type HttpTransportOptions, httpTransport } from './http-transport.ts';

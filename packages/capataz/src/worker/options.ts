@@ -5,6 +5,7 @@ import { type Duration, durationMs } from '../std/duration.ts';
 import type { JsonValue } from '../std/json.ts';
 import { type Log, silentLog } from '../std/log.ts';
 import { type Random, systemRandom } from '../std/random.ts';
+import { WorkerFiles } from './files.ts';
 import { httpTransport } from './http-transport.ts';
 import type { Handler } from './task.ts';
 import type { Transport } from './transport.ts';
@@ -78,6 +79,7 @@ export interface WorkerSettings {
   readonly clock: Clock;
   readonly random: Random;
   readonly transport: Transport;
+  readonly files: WorkerFiles;
   readonly log: Log;
 }
 
@@ -92,7 +94,8 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
   for (const name of options.hotSkills ?? []) {
     if (!skills.has(name)) throw new RangeError(`hotSkills names "${name}", which is no skill`);
   }
-  const { url, token } = options;
+  const { url, token, clock = systemClock, random = systemRandom } = options;
+  const peer = { url, workerId: id, ...(token === undefined ? {} : { token }) };
   return {
     id,
     skills,
@@ -102,11 +105,10 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
     offer: options.offer ?? {},
     heartbeatMs: positiveMs('heartbeat', options.heartbeat ?? '3s'),
     drainMs: durationMs(options.drain ?? '30s'),
-    clock: options.clock ?? systemClock,
-    random: options.random ?? systemRandom,
-    transport:
-      options.transport ??
-      httpTransport({ url, workerId: id, ...(token === undefined ? {} : { token }) }),
+    clock,
+    random,
+    transport: options.transport ?? httpTransport(peer),
+    files: new WorkerFiles({ ...peer, clock, random }),
     log: options.log ?? silentLog,
   };
 }

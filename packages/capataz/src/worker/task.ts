@@ -1,7 +1,10 @@
+import type { TaskFolder } from '../files/task-folder.ts';
+import type { TaskFiles } from '../protocol/files.ts';
 import type { ResultBody, TaskBody } from '../protocol/worker-api.ts';
 import type { CancelTimer } from '../std/clock.ts';
 import type { JsonObject } from '../std/json.ts';
 import type { Log } from '../std/log.ts';
+import type { WorkerFiles } from './files.ts';
 import { reportOfError, type WorkerResult } from './outcome.ts';
 
 /** What a handler is given. */
@@ -28,6 +31,8 @@ export interface WorkerTask {
   readonly progress: (fraction: number | null, message?: string) => void;
   /** Every line carries job, attempt and skill. */
   readonly log: Log;
+  /** The files of the job. Local copies vanish when the handler has ended. */
+  readonly files: TaskFiles;
 }
 
 /**
@@ -52,6 +57,7 @@ const stopSentences: Readonly<Record<StopReason, string>> = {
 export interface TaskSurroundings {
   readonly log: Log;
   readonly onProgress: (task: HeldTask, fraction: number | null, message?: string) => void;
+  readonly files: WorkerFiles;
 }
 
 /** One attempt that the worker holds. Signal and log are made only when a handler asks for them. */
@@ -60,6 +66,7 @@ export class HeldTask implements WorkerTask {
   readonly #surroundings: TaskSurroundings;
   #controller: AbortController | null = null;
   #log: Log | null = null;
+  #files: TaskFolder | null = null;
   /** Steady instant of the deadline. */
   readonly endsAt: number | null;
   phase: 'queued' | 'running' | 'ended' = 'queued';
@@ -122,8 +129,24 @@ export class HeldTask implements WorkerTask {
     return this.#log;
   }
 
+  get files(): TaskFiles {
+    const { jobId, attempt, signal } = this;
+    this.#files ??= this.#surroundings.files.of({ jobId, attempt, signal });
+    return this.#files;
+  }
+
   get identity(): Pick<ResultBody, 'job_id' | 'task_id'> {
     return { job_id: this.jobId, task_id: this.attempt };
+  }
+
+  /** Whether its handler asked for them. */
+  get hasFiles(): boolean {
+    return this.#files !== null;
+  }
+
+  /** Removes the local copies of its files. */
+  async removeCopies(): Promise<void> {
+    await this.#files?.close();
   }
 
   stop(reason: StopReason): void {

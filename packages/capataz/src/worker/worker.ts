@@ -345,6 +345,7 @@ class PullWorker implements Worker {
     this.#cancelBeat?.();
     for (const lane of [...Object.values(this.#lanes), ...this.#reportLanes]) lane.close();
     this.#settings.transport.close();
+    this.#settings.files.close();
     this.#whenStarted.resolve();
     this.#whenStopped.resolve();
   }

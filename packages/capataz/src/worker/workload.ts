@@ -151,10 +151,19 @@ export class Workload {
       thrown = error;
       report = task.errorReport(error);
     }
+    if (task.hasFiles) await this.#removeCopies(task);
     if (task.phase === 'ended') return;
     this.#warn(task, report, thrown);
     this.#finish(task, report);
     this.#beginNext();
+  }
+
+  /** Before the slot is free: who has it next may need the room on the disk. */
+  async #removeCopies(task: HeldTask): Promise<void> {
+    await task.removeCopies().catch((error: unknown) => {
+      const about = { job: task.jobId, attempt: task.attempt, error };
+      this.#options.log.warn('local copies of files could not be removed', about);
+    });
   }
 
   /** The author of a handler looks here first. What was cancelled fails as it should. */

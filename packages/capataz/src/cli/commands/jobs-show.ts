@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { JobView, WhyView } from '../../client/index.ts';
 import { clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
-import { type Printer, statusStyle } from '../output.ts';
+import { type Printer, plainText, statusStyle } from '../output.ts';
 
 export function jobsShowCommand(context: CliContext): Command {
   const command = clientCommand('show <job>', 'Show one job with its input, data and result.');
@@ -15,7 +15,7 @@ export function jobsShowCommand(context: CliContext): Command {
   );
 }
 
-function showJob(job: JobView, why: WhyView | null, print: Printer): void {
+export function showJob(job: JobView, why: WhyView | null, print: Printer): void {
   const { status, held, error } = job;
   const instant = (iso: string): string => `${print.time(iso)} ${print.zone}`;
   print.fields([
@@ -29,7 +29,14 @@ function showJob(job: JobView, why: WhyView | null, print: Printer): void {
     ['created', instant(job.created_at)],
     ['entered', instant(job.entered_at)],
     ['ended', job.ended_at === null ? null : instant(job.ended_at)],
-    ['error', error === null ? null : `${error.code} ${error.message}`],
+    ['error', error === null ? null : plainText(`${error.code} ${error.message}`)],
+    ['redrive', job.resume === null ? null : `${job.resume.type} of state ${job.resume.state}`],
+    ['parent', job.parent],
+    [
+      'answer',
+      job.answer === null ? null : `${job.answer.name} ${JSON.stringify(job.answer.data)}`,
+    ],
+    ['concurrency', concurrencyOf(job)],
     ['input', JSON.stringify(job.input)],
     ['data', JSON.stringify(job.data)],
     ['result', job.result === null ? null : JSON.stringify(job.result)],
@@ -50,6 +57,12 @@ function presentFields(
     ['worker', task?.worker ?? null],
     ...deadlines.map(({ name, at }): [string, string] => ['deadline', `${instant(at)} (${name})`]),
   ];
+}
+
+function concurrencyOf({ concurrency }: JobView): string | null {
+  if (concurrency === null) return null;
+  const { key, limit, on_busy } = concurrency;
+  return `${key}, at most ${limit}, else ${on_busy}`;
 }
 
 function progressOf({ progress }: JobView): string | null {

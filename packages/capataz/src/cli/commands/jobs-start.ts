@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
-import type { StartOptions } from '../../client/index.ts';
+import { type Command, Option } from 'commander';
+import type { ConcurrencyOption, StartOptions } from '../../client/index.ts';
 import { codeOf } from '../../config/toml.ts';
-import { parseDuration } from '../../std/duration.ts';
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../std/json.ts';
+import type { JsonValue } from '../../std/json.ts';
 import { type ClientSession, clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../exit.ts';
+import { durationOf, jsonOf, objectOf, wholeNumber } from '../flag-values.ts';
 import { followJob, isSettled } from '../watch.ts';
 
 interface Flags {
@@ -18,6 +18,9 @@ interface Flags {
   readonly attributes?: string;
   readonly metadata?: string;
   readonly delay?: string;
+  readonly concurrencyKey?: string;
+  readonly concurrencyLimit?: string;
+  readonly onBusy?: ConcurrencyOption['onBusy'];
   readonly watch?: boolean;
 }
 
@@ -36,6 +39,14 @@ export function jobsStartCommand(context: CliContext): Command {
     .option('--attributes <json>', 'Searchable attributes, a JSON object.')
     .option('--metadata <json>', 'Passed through to handlers, a JSON object.')
     .option('--delay <duration>', 'Before the job begins, like 10s.')
+    .option('--concurrency-key <text>', 'Limits the open jobs of this key.')
+    .option('--concurrency-limit <number>', 'So many of them, at most.')
+    .addOption(
+      new Option(
+        '--on-busy <what>',
+        'Where the key is full: wait for a place, start no job, or refuse. Default queue.',
+      ).choices(['queue', 'skip', 'refuse']),
+    )
     .option('-w, --watch', 'Stay and tell what happens, until the job has ended.');
   return command.action((blueprint: string, flags: Flags) =>
     withSession(command, context, (session) => startJob(session, blueprint, flags), {
@@ -69,8 +80,10 @@ async function tellWhoMovesIt(
   );
 }
 
-function startOptions({ id, priority, key, attributes, metadata, delay }: Flags): StartOptions {
+function startOptions(flags: Flags): StartOptions {
+  const { id, priority, key, attributes, metadata, delay } = flags;
   return {
+    ...concurrencyOf(flags),
     ...(id === undefined ? {} : { jobId: id }),
     ...(priority === undefined ? {} : { priority: wholeNumber('--priority', priority) }),
     ...(key === undefined ? {} : { idempotencyKey: key }),
@@ -78,6 +91,15 @@ function startOptions({ id, priority, key, attributes, metadata, delay }: Flags)
     ...(metadata === undefined ? {} : { metadata: objectOf('--metadata', metadata) }),
     ...(delay === undefined ? {} : { startDelay: durationOf('--delay', delay) }),
   };
+}
+
+function concurrencyOf(flags: Flags): Pick<StartOptions, 'concurrency'> {
+  const { concurrencyKey: key, concurrencyLimit, onBusy } = flags;
+  if (key === undefined && concurrencyLimit === undefined && onBusy === undefined) return {};
+  if (key === undefined || concurrencyLimit === undefined)
+    throw new UsageError('--concurrency-key and --concurrency-limit go together');
+  const limit = wholeNumber('--concurrency-limit', concurrencyLimit);
+  return { concurrency: { key, limit, ...(onBusy === undefined ? {} : { onBusy }) } };
 }
 
 async function inputOf(text: string, { directory, readStdin }: CliContext): Promise<JsonValue> {
@@ -91,41 +113,4 @@ async function inputOf(text: string, { directory, readStdin }: CliContext): Prom
     throw new UsageError(`--input: ${path} cannot be read (${codeOf(error)})`);
   }
   return jsonOf(path, content);
-}
-
-function objectOf(flag: string, text: string): JsonObject {
-  const value = jsonOf(flag, text);
-  if (isJsonObject(value)) return value;
-  throw new UsageError(`${flag} must be a JSON object`);
-}
-
-function jsonOf(what: string, text: string): JsonValue {
-  const parsed = parseJson(text);
-  if (parsed.ok) return parsed.value;
-  const reasons = {
-    syntax: () => `is not JSON: ${syntaxProblem(text)}`,
-    depth: () => 'is nested deeper than 64 levels',
-    size: () => 'has more than 250,000 members',
-  };
-  throw new UsageError(`${what} ${reasons[parsed.problem]()}`);
-}
-
-function syntaxProblem(text: string): string {
-  try {
-    JSON.parse(text);
-    return 'it cannot be parsed';
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
-
-function durationOf(flag: string, text: string): string {
-  if (parseDuration(text) !== undefined) return text;
-  throw new UsageError(`${flag} must be a duration like 10s, 5m or 1h30m, not "${text}"`);
-}
-
-/** The range is the server's to check. */
-function wholeNumber(flag: string, text: string): number {
-  if (/^-?\d{1,9}$/.test(text)) return Number(text);
-  throw new UsageError(`${flag} must be a whole number, not "${text}"`);
 }

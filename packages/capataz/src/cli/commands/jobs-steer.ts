@@ -15,15 +15,8 @@ export function steeringCommands(context: CliContext): Command[] {
   ).option('--reason <text>', 'Stands in the book.');
   return [
     cancel,
-    steering(
-      {
-        name: 'redrive',
-        description: 'Let a quarantined job try again where it failed.',
-        needsBlueprints: true,
-      },
-      (client, id) => client.jobs.redrive(id),
-      context,
-    ),
+    redriveCommand(context),
+    dismissCommand(context),
     steering(
       { name: 'hold', description: 'Begin nothing more for a job; its deadlines go on.' },
       (client, id) => client.jobs.hold(id),
@@ -35,6 +28,29 @@ export function steeringCommands(context: CliContext): Command[] {
       context,
     ),
   ];
+}
+
+export function redriveCommand(context: CliContext): Command {
+  return steering(
+    {
+      name: 'redrive',
+      description: 'Let a quarantined job try again where it failed.',
+      needsBlueprints: true,
+    },
+    (client, id) => client.jobs.redrive(id),
+    context,
+  );
+}
+
+export function dismissCommand(context: CliContext): Command {
+  return steering(
+    {
+      name: 'dismiss',
+      description: 'Give a quarantined job up: it ends as failed, with the error that parked it.',
+    },
+    (client, id, { reason }) => client.jobs.dismiss(id, reason === undefined ? {} : { reason }),
+    context,
+  ).option('--reason <text>', 'Stands in the book.');
 }
 
 interface Steering extends ConnectOptions {

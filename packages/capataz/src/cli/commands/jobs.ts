@@ -3,6 +3,7 @@ import type { CliContext } from '../context.ts';
 import { jobsHistoryCommand } from './jobs-history.ts';
 import { jobsListCommand } from './jobs-list.ts';
 import { jobsShowCommand } from './jobs-show.ts';
+import { jobsSignalCommand } from './jobs-signal.ts';
 import { jobsStartCommand } from './jobs-start.ts';
 import { steeringCommands } from './jobs-steer.ts';
 import { jobsWatchCommand } from './jobs-watch.ts';
@@ -15,6 +16,7 @@ export function jobsCommand(context: CliContext): Command {
     jobsShowCommand(context),
     jobsWatchCommand(context),
     jobsHistoryCommand(context),
+    jobsSignalCommand(context),
     ...steeringCommands(context),
   ];
   for (const child of children) command.addCommand(child);

@@ -18,6 +18,8 @@ const serveFlags = [
   'logLevel',
   'logFormat',
   'drain',
+  'retentionAge',
+  'retentionCount',
 ] as const;
 
 export function serveCommand(context: CliContext): Command {

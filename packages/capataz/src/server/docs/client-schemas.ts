@@ -10,11 +10,21 @@ import type { JsonObject, JsonValue } from '../../std/json.ts';
  */
 
 // The body was parsed from JSON and cleaned before, so that every member is JSON already.
-const json = z.unknown() as z.ZodType<JsonValue>;
-const jsonObject = z.record(z.string(), json) as z.ZodType<JsonObject>;
-const instant = z.iso.datetime();
-const maxSeconds = maxDurationMs / 1_000;
+export const json = z.unknown() as z.ZodType<JsonValue>;
+export const jsonObject = z.record(z.string(), json) as z.ZodType<JsonObject>;
+export const instant = z.iso.datetime();
+export const maxSeconds = maxDurationMs / 1_000;
+/** Names and keys that a caller chooses. */
+export const shortText = z.string().min(1).max(200);
 const timeout = z.number().positive().max(maxSeconds);
+
+const concurrency = z.strictObject({
+  key: z.string().min(1).max(500),
+  limit: z.int().min(1).describe('Open jobs of this key, at most.'),
+  on_busy: z
+    .exactOptional(z.enum(['queue', 'skip', 'refuse']))
+    .describe('Wait for a place (default), start no job (409), or refuse (429).'),
+}) satisfies z.ZodType<api.ConcurrencyBody>;
 
 export const startJobBody = z
   .strictObject({
@@ -30,6 +40,9 @@ export const startJobBody = z
       .exactOptional(z.number().nonnegative().max(maxSeconds))
       .describe('Seconds before the job begins. Default 0.'),
     metadata: z.exactOptional(jsonObject).describe('Passed through to handlers.'),
+    concurrency: z
+      .exactOptional(concurrency)
+      .describe('Limits the open jobs of a key. Default: as the blueprint says.'),
   })
   .describe('A job to start') satisfies z.ZodType<api.StartJobBody>;
 
@@ -55,10 +68,45 @@ export const cancelBody = z.strictObject({
   reason: z.exactOptional(z.string().max(1_000)).describe("Stands in the job's book."),
 }) satisfies z.ZodType<api.CancelBody>;
 
+export const dismissBody = z.strictObject({
+  reason: z.exactOptional(z.string().max(1_000)).describe("Stands in the job's book."),
+}) satisfies z.ZodType<api.DismissBody>;
+
 const progress = z.object({
   fraction: z.number().nullable(),
   message: z.string().nullable(),
 }) satisfies z.ZodType<api.ProgressView>;
+
+const jobError = z
+  .object({ code: z.string(), message: z.string(), details: z.exactOptional(json) })
+  .nullable();
+
+const waitView = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('task'), task_id: z.string() }),
+  z.object({ type: z.literal('parallel'), count: z.int(), to: z.string() }),
+  z.object({
+    type: z.literal('approval'),
+    id: z.string(),
+    message: z.string(),
+    show: json,
+    hash: z.string(),
+    revision: z.string().nullable(),
+    escalated: z.boolean(),
+    decisions: z.array(z.string()),
+    signals: z.array(z.string()),
+  }),
+  z.object({ type: z.literal('child'), job_id: z.string() }),
+  z.object({ type: z.literal('event'), signals: z.array(z.string()) }),
+  z.object({ type: z.literal('timer'), key: z.string().nullable() }),
+]) satisfies z.ZodType<api.WaitView>;
+
+const branchResult = z.object({
+  index: z.int(),
+  skill: z.string(),
+  status: z.string(),
+  data: json,
+  error: jobError,
+}) satisfies z.ZodType<api.BranchResultView>;
 
 export const jobView = z.object({
   id: z.uuid(),
@@ -72,8 +120,23 @@ export const jobView = z.object({
   input: json,
   data: jsonObject,
   result: json.nullable(),
-  error: z
-    .object({ code: z.string(), message: z.string(), details: z.exactOptional(json) })
+  error: jobError,
+  wait: waitView.nullable().describe('What it waits for.'),
+  answer: z
+    .object({ name: z.string(), data: json })
+    .nullable()
+    .describe('The signal, decision or end of a child that it heard last.'),
+  results: z
+    .record(z.string(), branchResult)
+    .nullable()
+    .describe('What a fan-out brought, by task; left out above 64 Ki characters.'),
+  resume: z
+    .object({ type: z.enum(['handler', 'task', 'parallel']), state: z.string() })
+    .nullable()
+    .describe('Of a quarantined job: where a redrive takes it up again.'),
+  parent: z.string().nullable().describe('The job that started it and waits for its end.'),
+  concurrency: z
+    .object({ key: z.string(), limit: z.int(), on_busy: z.enum(['queue', 'skip', 'refuse']) })
     .nullable(),
   attributes: jsonObject,
   metadata: jsonObject,
@@ -149,8 +212,8 @@ export const whyView = z.object({
     .nullable(),
 }) satisfies z.ZodType<api.WhyView>;
 
-const maxPage = 1_000;
-const page = z.coerce.number().int().min(1).max(maxPage).default(100);
+export const maxPage = 1_000;
+export const page = z.coerce.number().int().min(1).max(maxPage).default(100);
 const position = z.coerce.number().int().nonnegative().default(0);
 
 export const jobsQuery = z.strictObject({

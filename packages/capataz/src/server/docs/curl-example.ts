@@ -1,4 +1,4 @@
-import type { OpenApiOperation } from './openapi.ts';
+import type { OpenApiBody, OpenApiOperation } from './openapi.ts';
 
 const tokenHeaders: Readonly<Record<string, string>> = {
   client: 'X-Client-Token: $CAPATAZ_TOKEN',
@@ -13,17 +13,33 @@ export function curlExample(
 ): string {
   const isStream = JSON.stringify(responses).includes('text/event-stream');
   const token = tokenHeaders[tags[0] ?? ''];
-  const schema = requestBody?.content['application/json'].schema;
+  const schema = requestBody?.content['application/json']?.schema;
+  const form = requestBody?.content['application/x-www-form-urlencoded']?.schema;
   return [
     'curl',
     ...(isStream ? ['-N'] : []),
     ...(method === 'get' ? [] : ['-X', method.toUpperCase()]),
     `"$CAPATAZ_URL${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`)}"`,
     ...(token === undefined ? [] : ['-H', `"${token}"`]),
+    ...(requestBody?.content['application/octet-stream'] === undefined ? [] : ['-T', '"$FILE"']),
     ...(schema === undefined
       ? []
       : ['-H', '"Content-Type: application/json"', '-d', `'${JSON.stringify(sample(schema))}'`]),
+    ...(form === undefined ? [] : formArguments(form)),
   ].join(' ');
+}
+
+/** Of a body that has one, whatever it is written in. */
+export function bodySchema(body: OpenApiBody | undefined): object | undefined {
+  const media = body?.content['application/json'];
+  return (media ?? body?.content['application/x-www-form-urlencoded'])?.schema;
+}
+
+function formArguments(schema: SampleSchema): string[] {
+  return Object.entries(sampleObject(schema)).flatMap(([name, value]) => [
+    '--data-urlencode',
+    `"${name}=${String(value)}"`,
+  ]);
 }
 
 /** The parts of a JSON Schema that a sample is made from. */

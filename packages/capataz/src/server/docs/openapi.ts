@@ -22,7 +22,11 @@ export interface OpenApiOperation {
 }
 
 export interface OpenApiBody {
-  readonly content: { readonly 'application/json': { readonly schema: object } };
+  readonly content: {
+    readonly 'application/json'?: { readonly schema: object };
+    readonly 'application/x-www-form-urlencoded'?: { readonly schema: object };
+    readonly 'application/octet-stream'?: object;
+  };
 }
 
 export interface OpenApiParameter {
@@ -47,12 +51,8 @@ const areaErrors: Readonly<Record<Area, readonly ErrorCode[]>> = {
   ],
 };
 
-const bodyErrors: readonly ErrorCode[] = [
-  'INVALID_JSON',
-  'JSON_TOO_DEEP',
-  'PAYLOAD_TOO_LARGE',
-  'UNSUPPORTED_MEDIA_TYPE',
-];
+const anyBodyErrors: readonly ErrorCode[] = ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
+const jsonErrors: readonly ErrorCode[] = ['INVALID_JSON', 'JSON_TOO_DEEP'];
 
 const security: Readonly<Record<Area, readonly object[]>> = {
   public: [],
@@ -96,7 +96,7 @@ const errorSchema = {
   },
 };
 
-function describe({ area, operation }: Route): OpenApiOperation {
+function describe({ area, operation, takes }: Route): OpenApiOperation {
   const parameters = parametersOf(operation);
   return {
     operationId: operation.id,
@@ -105,11 +105,16 @@ function describe({ area, operation }: Route): OpenApiOperation {
     ...(operation.description === undefined ? {} : { description: operation.description }),
     security: security[area],
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(operation.body === undefined
-      ? {}
-      : { requestBody: { content: { 'application/json': { schema: input(operation.body) } } } }),
-    responses: responsesOf(area, operation),
+    ...requestBodyOf(operation, takes),
+    responses: responsesOf(operation, [...areaErrors[area], ...bodyErrors(operation, takes)]),
   };
+}
+
+function requestBodyOf({ body }: Operation, takes: Route['takes']): object {
+  if (takes === 'bytes') return { requestBody: { content: { 'application/octet-stream': {} } } };
+  if (body === undefined) return {};
+  const type = takes === 'form' ? 'application/x-www-form-urlencoded' : 'application/json';
+  return { requestBody: { content: { [type]: { schema: input(body) } } } };
 }
 
 function parametersOf({ params, query, headers }: Operation): OpenApiParameter[] {
@@ -139,16 +144,20 @@ function parametersOf({ params, query, headers }: Operation): OpenApiParameter[]
   ];
 }
 
-function responsesOf(area: Area, operation: Operation): OpenApiOperation['responses'] {
+function bodyErrors({ body }: Operation, takes: Route['takes']): readonly ErrorCode[] {
+  if (body === undefined) return [];
+  return takes === 'form' ? anyBodyErrors : [...jsonErrors, ...anyBodyErrors];
+}
+
+function responsesOf(
+  operation: Operation,
+  common: readonly ErrorCode[],
+): OpenApiOperation['responses'] {
   const responses: Record<string, { description: string; content?: object }> = {};
   for (const [status, answer] of Object.entries(operation.answers)) {
     responses[status] = { description: answer.description, ...contentOf(answer) };
   }
-  const codes = new Set([
-    ...areaErrors[area],
-    ...(operation.body === undefined ? [] : bodyErrors),
-    ...(operation.errors ?? []),
-  ]);
+  const codes = new Set([...common, ...(operation.errors ?? [])]);
   for (const code of codes) {
     const { status, meaning } = errorCatalogue[code];
     const known = responses[String(status)];

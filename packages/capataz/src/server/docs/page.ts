@@ -1,4 +1,5 @@
-import { curlExample } from './curl-example.ts';
+import { escaped } from '../html.ts';
+import { bodySchema, curlExample } from './curl-example.ts';
 import type { OpenApiDocument, OpenApiOperation, OpenApiParameter } from './openapi.ts';
 
 const style = `
@@ -50,7 +51,7 @@ function operationHtml(path: string, method: string, operation: OpenApiOperation
   const responses = Object.entries(operation.responses).map(
     ([status, answer]) => `<li><code>${status}</code> ${marked(answer.description)}</li>`,
   );
-  const schema = requestBody?.content['application/json'].schema;
+  const schema = bodySchema(requestBody);
   const parts = [
     ...(description === undefined ? [] : [`<p>${marked(description)}</p>`]),
     `<pre>${escaped(curlExample(path, method, operation))}</pre>`,
@@ -98,12 +99,4 @@ function typeText(schema: ParameterSchema): string {
 /** Text whose words in backticks are code. */
 function marked(text: string): string {
   return escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
-}
-
-function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }

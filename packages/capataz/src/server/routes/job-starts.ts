@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Concurrency } from '../../core/job.ts';
 import type { CreatedJob, CreateJob } from '../../engine/ports.ts';
 import type { BatchJobAnswer, StartJobAnswer, StartJobBody } from '../../protocol/client-api.ts';
 import { CapatazError } from '../../protocol/errors.ts';
@@ -13,8 +14,10 @@ import {
 import { maxBatchJobs } from '../limits.ts';
 import { check } from '../parse/check.ts';
 import { type Problem, validationFailed } from '../parse/fields.ts';
+import { headerText, idempotencyKey } from '../parse/headers.ts';
 import { type Answer, type Call, param, type Route } from '../route.ts';
 import { clientOf } from './client-of.ts';
+import { refusalOr, refusedAnswer } from './refused.ts';
 
 const operation = {
   params: { blueprint: "The blueprint's name." },
@@ -40,7 +43,7 @@ export function jobStartRoutes(context: ServerContext): Route[] {
         summary: 'Starts a job',
         body: startJobBody,
         answers: { 202: { description: 'It is stored', body: startJobAnswer } },
-        errors: [...operation.errors, 'JOB_EXISTS', 'IDEMPOTENCY_CONFLICT'],
+        errors: [...operation.errors, 'JOB_EXISTS', 'IDEMPOTENCY_CONFLICT', 'SKIPPED'],
       },
       handle: (call) => startOne(context, call),
     },
@@ -107,16 +110,13 @@ interface StartHeaders {
 /** @throws VALIDATION_FAILED */
 function headersOf({ request }: Call): StartHeaders {
   const problems: Problem[] = [];
-  const text = (name: string, pattern: RegExp, what: string): string | undefined => {
-    const value = request.headers[name];
-    if (value === undefined) return undefined;
-    if (typeof value === 'string' && pattern.test(value)) return value;
-    problems.push({ path: `header ${name}`, message: `must be ${what}` });
-    return undefined;
-  };
   const headers = {
-    key: text('idempotency-key', /^[\x20-\x7e]{1,200}$/, '1 to 200 printable characters'),
-    correlationId: text('x-correlation-id', /^[\x21-\x7e]{1,200}$/, '1 to 200 characters'),
+    key: idempotencyKey(request, problems),
+    correlationId: headerText(request, 'x-correlation-id', {
+      pattern: /^[\x21-\x7e]{1,200}$/,
+      what: '1 to 200 characters',
+      problems,
+    }),
     trace: traceparent(request.headers.traceparent),
   };
   if (problems.length > 0) throw validationFailed(problems);
@@ -154,6 +154,7 @@ function toCreate(call: Call, body: JsonValue | undefined, headers: StartHeaders
       dispatchTimeoutMs: milliseconds(start.dispatch_timeout),
       resultTimeoutMs: milliseconds(start.result_timeout),
       startDelayMs: milliseconds(start.start_delay),
+      concurrency: concurrencyOf(start),
       correlationId: headers.correlationId,
       trace: headers.trace,
       idempotency:
@@ -162,6 +163,12 @@ function toCreate(call: Call, body: JsonValue | undefined, headers: StartHeaders
           : { key: headers.key, bodyHash: hashOf([blueprint, given]) },
     }),
   };
+}
+
+function concurrencyOf({ concurrency }: StartJobBody): Concurrency | undefined {
+  if (concurrency === undefined) return undefined;
+  const { key, limit, on_busy: onBusy = 'queue' } = concurrency;
+  return { key, limit, onBusy };
 }
 
 /** Without the members that are undefined, which exact optional types refuse. */
@@ -184,17 +191,4 @@ function startAnswer(
 ): StartJobAnswer | CapatazError {
   if (created === undefined) return new CapatazError('INTERNAL', 'the engine gave no answer');
   return created instanceof CapatazError ? created : { status: 'accepted', job_id: created.id };
-}
-
-function refusedAnswer(error: CapatazError): BatchJobAnswer {
-  return { status: 'refused', ...error.toBody() };
-}
-
-function refusalOr<T>(make: () => T): T | CapatazError {
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof CapatazError) return error;
-    throw error;
-  }
 }

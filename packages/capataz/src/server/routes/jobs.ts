@@ -3,6 +3,7 @@ import type { Job } from '../../core/job.ts';
 import type { ServerContext } from '../context.ts';
 import {
   cancelBody,
+  dismissBody,
   historyAnswer,
   historyQuery,
   jobsAnswer,
@@ -13,6 +14,7 @@ import {
   whyView,
 } from '../docs/client-schemas.ts';
 import { readPage } from '../page.ts';
+import { attributesIn } from '../parse/attributes.ts';
 import { check } from '../parse/check.ts';
 import { type Answer, type Call, jobIdOf, ok, type Route } from '../route.ts';
 import { startOf, streamAll, streamJob } from '../streams.ts';
@@ -39,6 +41,8 @@ function readingRoutes(context: ServerContext): Route[] {
       operation: {
         id: 'listJobs',
         summary: 'Jobs of this client, newest first',
+        description:
+          '`attr.<name>=<value>` keeps the jobs whose attribute has this value: JSON where it is that, else text. Several must all be met.',
         query: jobsQuery,
         answers: { 200: { description: 'One page', body: jobsAnswer } },
       },
@@ -163,6 +167,7 @@ function steeringRoutes(context: ServerContext): Route[] {
           return jobs.cancel(id, actor, reason ?? 'cancelled by the client');
         }),
     },
+    dismissRoute(context),
     steeringRoute(context, 'redrive', 'Lets a quarantined job go on', (id, actor) =>
       jobs.redrive(id, actor),
     ),
@@ -171,6 +176,27 @@ function steeringRoutes(context: ServerContext): Route[] {
     ),
     steeringRoute(context, 'release', 'Ends a hold', (id, actor) => jobs.release(id, actor)),
   ];
+}
+
+function dismissRoute(context: ServerContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/v1/jobs/{id}/dismiss',
+    area: 'client',
+    operation: {
+      id: 'dismissJob',
+      summary: 'Gives a quarantined job up: it ends as `failed`, with the error that parked it',
+      params: idParam,
+      body: dismissBody,
+      answers: jobAnswer,
+      errors: ['JOB_NOT_FOUND', 'ALREADY_FINAL', 'NOT_QUARANTINED', 'CHANGED_MEANWHILE'],
+    },
+    handle: (call) =>
+      steer(context, call, (id, actor) => {
+        const { reason } = check(dismissBody, call.request.body ?? {});
+        return context.engine.jobs.dismiss(id, actor, reason ?? 'dismissed by the client');
+      }),
+  };
 }
 
 type Steer = (id: string, actor: string) => Promise<Job>;
@@ -222,12 +248,14 @@ async function steer(context: ServerContext, call: Call, act: Steer): Promise<An
 }
 
 async function listJobs({ engine }: ServerContext, call: Call): Promise<Answer> {
-  const { limit, status, blueprint, state, before } = check(jobsQuery, call.request.query);
+  const { attributes, rest } = attributesIn(call.request.query);
+  const { limit, status, blueprint, state, before } = check(jobsQuery, rest);
   const matching = {
     client: clientOf(call).name,
     ...(status === undefined ? {} : { status }),
     ...(blueprint === undefined ? {} : { blueprint }),
     ...(state === undefined ? {} : { state }),
+    ...(attributes === undefined ? {} : { attributes }),
   };
   const { items, hasMore } = await readPage<Job>({
     limit,

@@ -1,39 +1,41 @@
-import type { Change, Reservation, TaskChange } from '../../core/change.ts';
+import type { Also, Change, TaskChange } from '../../core/change.ts';
 import { limbo } from '../../core/limbo.ts';
 import { taskClass } from '../../core/requirements.ts';
+import type { InboxItem } from '../../core/signal.ts';
 import { isFinal } from '../../core/status.ts';
+import { assert } from '../../std/assert.ts';
+import type { JsonValue } from '../../std/json.ts';
 import type { ChangeOutcome, ChangeRequest, HeldAttempt, IdempotencyKey } from '../contract.ts';
-import { afterRequeue, armed, keyLifeMs, stampedJob, startedTask } from '../rules.ts';
 import {
-  copyOf,
-  type HeldReservation,
-  type MemoryData,
-  type OpenJob,
-  type TaskRecord,
-  write,
-} from './data.ts';
+  afterRequeue,
+  armed,
+  deadlinesAfter,
+  keyLifeMs,
+  stampedJob,
+  startedTask,
+} from '../rules.ts';
+import { copyOf, type MemoryData, type OpenJob, type TaskRecord, write } from './data.ts';
+import { deliver, isFull, register, ring, unexpired } from './inbox.ts';
 import { causesOf } from './reads.ts';
+import { isKeyInForce } from './retention.ts';
+import { exceededLimit, storeShares } from './shares.ts';
 
 /** Decides and stores one change: everything is checked before the first thing is written (S-4). */
-export function applyChange(
-  data: MemoryData,
-  { change, idempotency }: ChangeRequest,
-  at: number,
-): ChangeOutcome {
-  const { job, reservations } = change;
+export function applyChange(data: MemoryData, request: ChangeRequest, at: number): ChangeOutcome {
+  const { change, idempotency } = request;
+  const { job, also } = change;
   const before = data.open.get(job.id);
-  if (job.version === 0) {
-    const used = idempotency && usedKey(data, job.client, idempotency, at);
-    if (used) return used;
-    if (before !== undefined || data.ended.has(job.id)) return { type: 'exists' };
-  } else if (before?.job.version !== job.version) return { type: 'stale' };
-
+  const refusal = refusalOf(data, request, before, at);
+  if (refusal !== null) return refusal;
   const plan = planTasks(data, change, before, at);
   if (plan === null) return { type: 'stale' };
-  const exceeded = exceededLimit(data, reservations, at);
+  const exceeded = exceededLimit(data, change, at);
   if (exceeded) return exceeded;
-  const after = openJobAfter(change, before, plan.tasks, at);
-  if (limbo(causesOf(data, after)) !== null) return { type: 'no_cause' };
+  const after = openJobAfter(change, before, plan, at);
+  const causes = causesOf(data, after);
+  const startsChild = also !== null && also.children.length > 0;
+  if (limbo({ ...causes, childIsOpen: causes.childIsOpen || startsChild }) !== null)
+    return { type: 'no_cause' };
 
   if (job.version === 0 && idempotency) {
     data.keys.set(keyOf(job.client, idempotency.key), {
@@ -42,9 +44,46 @@ export function applyChange(
       expiresAt: at + keyLifeMs,
     });
   }
-  const cancelled = store(data, after, plan, reservations, at);
+  const cancelled = store(data, after, plan);
+  storeShares(data, change, isFinal(after.job.status), at);
   write(data, after.job, change.history, at);
+  if (also !== null) storeAlso(data, after, also, at);
   return { type: 'done', job: copyOf(after.job), cancelled };
+}
+
+function refusalOf(
+  data: MemoryData,
+  { change, idempotency }: ChangeRequest,
+  before: OpenJob | undefined,
+  at: number,
+): ChangeOutcome | null {
+  const { job, scope, also } = change;
+  if (job.version === 0) {
+    const used = idempotency && usedKey(data, job.client, idempotency, at);
+    if (used) return used;
+    if (before !== undefined || data.ended.has(job.id)) return { type: 'exists' };
+  } else if (before === undefined) return { type: 'stale' };
+  const isVersioned = scope === 'job' || (also !== null && also.posts.length > 0);
+  if (isVersioned && before !== undefined && before.job.version !== job.version)
+    return { type: 'stale' };
+  if (also?.signalId != null && before?.seen.has(also.signalId)) return { type: 'seen' };
+  if (isFull(before, also?.posts ?? [], at)) return { type: 'inbox_full' };
+  return null;
+}
+
+/** What goes beyond the job itself. */
+function storeAlso(data: MemoryData, after: OpenJob, also: Also, at: number): void {
+  for (const child of also.children) {
+    const { type } = applyChange(data, { change: child }, at);
+    assert(type === 'done', `a child was answered with ${type}`);
+  }
+  if (also.signalId !== null) after.seen.add(also.signalId);
+  after.inbox = after.inbox.filter(({ item }) => !also.takes.includes(item.id));
+  for (const post of also.posts) deliver(data, post, at);
+  // An ended job has no address: it would only swallow what was kept for the next one.
+  for (const key of isFinal(after.job.status) ? [] : also.keys) register(data, after, key, at);
+  const isEarlyThere = unexpired(after, at).some(({ item }) => item.kind === 'signal');
+  if (also.looks && isEarlyThere) ring(after, at);
 }
 
 function keyOf(client: string, key: string): string {
@@ -58,7 +97,7 @@ function usedKey(
   at: number,
 ): ChangeOutcome | undefined {
   const used = data.keys.get(keyOf(client, key));
-  if (used === undefined || (used.expiresAt <= at && !data.open.has(used.jobId))) return undefined;
+  if (used === undefined || !isKeyInForce(data, used, at)) return undefined;
   return used.bodyHash === bodyHash
     ? { type: 'duplicate', jobId: used.jobId }
     : { type: 'conflict' };
@@ -68,6 +107,10 @@ interface TaskPlan {
   readonly tasks: Map<string, TaskRecord>;
   readonly cancelled: TaskRecord[];
   readonly arrivals: number;
+  /** Branches that have ended with this change. */
+  readonly collected: InboxItem[];
+  /** What was collected before counts no more. */
+  readonly forgets: boolean;
 }
 
 /** The job's open tasks after the change, or null where one was decided on another attempt. */
@@ -79,11 +122,15 @@ function planTasks(
 ): TaskPlan | null {
   const tasks = new Map(before?.tasks);
   const cancelled: TaskRecord[] = [];
+  const collected: InboxItem[] = [];
+  let forgets = false;
   let { arrivals } = data;
   for (const step of change.tasks) {
     if (step.type === 'cancel_all') {
       cancelled.push(...tasks.values());
       tasks.clear();
+      collected.length = 0;
+      forgets = true;
       continue;
     }
     const record = tasks.get(step.taskId);
@@ -99,10 +146,11 @@ function planTasks(
       record.task.status !== step.from
     )
       return null;
-    if (step.type === 'end') tasks.delete(step.taskId);
-    else tasks.set(step.taskId, requeued(record, step, at));
+    if (step.type === 'requeue') tasks.set(step.taskId, requeued(record, step, at));
+    else tasks.delete(step.taskId);
+    if (step.type === 'collect') collected.push(branchItem(step));
   }
-  return { tasks, cancelled, arrivals };
+  return { tasks, cancelled, arrivals, collected, forgets };
 }
 
 function started(
@@ -134,51 +182,44 @@ function requeued(
   return { ...record, task, deadlines };
 }
 
-function exceededLimit(
-  data: MemoryData,
-  wanted: readonly Reservation[],
-  at: number,
-): ChangeOutcome | undefined {
-  data.reservations = data.reservations.filter(
-    ({ expiresAt }) => expiresAt === null || expiresAt > at,
-  );
-  const taken = new Map<string, number>();
-  for (const { key, amount, limit } of wanted) {
-    const shares = data.reservations.filter((share) => share.key === key);
-    const sum = shares.reduce((total, share) => total + share.amount, taken.get(key) ?? 0) + amount;
-    taken.set(key, (taken.get(key) ?? 0) + amount);
-    if (sum > limit)
-      return { type: 'limit', key, retryAfterMs: amount > limit ? null : firstExpiry(shares, at) };
-  }
-  return undefined;
-}
-
-function firstExpiry(shares: readonly HeldReservation[], at: number): number | null {
-  const ends = shares.flatMap(({ expiresAt }) => (expiresAt === null ? [] : [expiresAt]));
-  return ends.length === 0 ? null : Math.min(...ends) - at;
+function branchItem({ taskId, result }: TaskChange & { type: 'collect' }): InboxItem {
+  return {
+    id: taskId,
+    kind: 'branch',
+    name: result.status,
+    body: { ...result, error: result.error as JsonValue },
+  };
 }
 
 function openJobAfter(
   change: Change,
   before: OpenJob | undefined,
-  tasks: Map<string, TaskRecord>,
+  { tasks, collected, forgets }: TaskPlan,
   at: number,
 ): OpenJob {
-  const job = copyOf(stampedJob(change, at));
-  const { timers, leaseForMs } = change;
-  const deadlines = timers === 'keep' ? (before?.deadlines ?? {}) : armed(timers, at);
+  const { leaseForMs, scope, entered } = change;
+  const isAside = scope === 'tasks' && before !== undefined;
+  const job = isAside ? before.job : copyOf(stampedJob(change, at));
+  const deadlines = deadlinesAfter(change, before?.deadlines ?? {}, at);
   const leaseEndsAt = leaseForMs === 'keep' ? (before?.leaseEndsAt ?? null) : at + leaseForMs;
-  return { job, deadlines, tasks, leaseEndsAt: job.lease === null ? null : leaseEndsAt };
+  const kept = (before?.inbox ?? []).filter(({ item }) => !(forgets && item.kind === 'branch'));
+  const after: OpenJob = {
+    job,
+    deadlines,
+    tasks,
+    leaseEndsAt: job.lease === null ? null : leaseEndsAt,
+    inbox: [...kept, ...collected.map((item) => ({ item: copyOf(item), expiresAt: null }))],
+    seen: before?.seen ?? new Set(),
+    memos: entered ? new Map() : (before?.memos ?? new Map()),
+  };
+  const isJoined =
+    collected.length > 0 && tasks.size === 0 && job.status === 'waiting_for_parallel';
+  if (isJoined) ring(after, at);
+  return after;
 }
 
 /** @returns the attempts that ended without having been named. */
-function store(
-  data: MemoryData,
-  after: OpenJob,
-  plan: TaskPlan,
-  reservations: readonly Reservation[],
-  at: number,
-): HeldAttempt[] {
+function store(data: MemoryData, after: OpenJob, plan: TaskPlan): HeldAttempt[] {
   const { job } = after;
   const cancelled = [...plan.cancelled];
   data.arrivals = plan.arrivals;
@@ -187,13 +228,9 @@ function store(
     cancelled.push(...after.tasks.values());
     data.open.delete(job.id);
     data.ended.set(job.id, job);
-    data.reservations = data.reservations.filter(({ jobId }) => jobId !== job.id);
+    for (const ids of data.addresses.values()) ids.delete(job.id);
   } else {
     data.open.set(job.id, after);
-    for (const { key, amount, expiresAfterMs } of reservations) {
-      const expiresAt = expiresAfterMs === null ? null : at + expiresAfterMs;
-      data.reservations.push({ jobId: job.id, key, amount, expiresAt });
-    }
   }
   return heldAttempts(cancelled);
 }

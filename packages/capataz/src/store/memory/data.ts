@@ -1,6 +1,7 @@
 import type { HistoryEntry, StoredEntry } from '../../core/history.ts';
 import type { Job, Task } from '../../core/job.ts';
-import { canonicalJson } from '../../std/json.ts';
+import type { InboxItem } from '../../core/signal.ts';
+import { canonicalJson, type JsonValue } from '../../std/json.ts';
 import type { IdempotencyKey, JobEvent, StoredWorker } from '../contract.ts';
 import { type Deadlines, sealedEntry } from '../rules.ts';
 
@@ -19,6 +20,10 @@ export class MemoryData {
   readonly offers = new Map<string, { graph: string; at: number }>();
   readonly keys = new Map<string, IdempotencyKey & { jobId: string; expiresAt: number }>();
   reservations: HeldReservation[] = [];
+  /** Client and correlation key → jobs. */
+  readonly addresses = new Map<string, Set<string>>();
+  /** Signals to keys that nobody has registered yet. */
+  letters: { address: string; item: InboxItem; expiresAt: number }[] = [];
   arrivals = 0;
   handOuts = 0;
   lostEntries = 0;
@@ -31,6 +36,16 @@ export interface OpenJob {
   deadlines: Deadlines;
   leaseEndsAt: number | null;
   tasks: Map<string, TaskRecord>;
+  inbox: InboxRecord[];
+  /** Ids of the signals that were taken. */
+  seen: Set<string>;
+  /** Of the steps in the present stay in the state. */
+  memos: Map<string, JsonValue>;
+}
+
+export interface InboxRecord {
+  readonly item: InboxItem;
+  readonly expiresAt: number | null;
 }
 
 export interface TaskRecord {
@@ -44,10 +59,12 @@ export interface TaskRecord {
 }
 
 export interface HeldReservation {
-  readonly jobId: string;
+  /** Null: it was settled, and stays until it expires. */
+  readonly jobId: string | null;
   readonly key: string;
   readonly amount: number;
   readonly expiresAt: number | null;
+  readonly until: 'job' | 'wait';
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Job, Task } from '../../core/job.ts';
 import { type TaskClass, taskClass } from '../../core/requirements.ts';
 import type { JobStatus } from '../../core/status.ts';
+import { canonicalJson, type JsonValue } from '../../std/json.ts';
 import type {
   BlueprintId,
   Counts,
@@ -22,12 +23,21 @@ export function jobsMatching(data: MemoryData, query: JobQuery): Job[] {
       (query.status === undefined || query.status.includes(job.status)) &&
       (query.blueprint === undefined || job.blueprint === query.blueprint) &&
       (query.state === undefined || job.state === query.state) &&
+      hasAttributes(job, query.attributes ?? {}) &&
       (query.before === undefined || job.id < query.before),
   );
   return matching
     .sort((a, b) => (a.id < b.id ? 1 : -1))
     .slice(0, query.limit)
     .map(copyOf);
+}
+
+function hasAttributes({ options }: Job, wanted: Readonly<Record<string, JsonValue>>): boolean {
+  return Object.entries(wanted).every(
+    ([name, value]) =>
+      Object.hasOwn(options.attributes, name) &&
+      canonicalJson(options.attributes[name]) === canonicalJson(value),
+  );
 }
 
 /** The tasks of these jobs by arrival, or of all. */
@@ -41,9 +51,11 @@ export function taskRecords(data: MemoryData, jobIds?: readonly string[]): TaskR
 export function eventsAfter(data: MemoryData, after: number, limit: number): EventPage {
   const events: JobEvent[] = [];
   let position = after;
-  while (position < data.feed.length && events.length < limit) {
-    events.push(...(data.feed[position] ?? []));
-    position += 1;
+  for (let next = after; next < data.feed.length && events.length < limit; next += 1) {
+    const row = data.feed[next] ?? [];
+    events.push(...row);
+    // A hole of what was forgotten is no place to read on from.
+    if (row.length > 0) position = next + 1;
   }
   return { events: copyOf(events), position };
 }
@@ -168,6 +180,7 @@ export function causesOf(data: MemoryData, owner: OpenJob): JobCauses {
     timers: timersOf(owner),
     queued: idsWhere((record) => isInQueue(owner, record)),
     watched: idsWhere(({ task }) => task.attempt !== null && data.workers.has(task.attempt.worker)),
+    childIsOpen: owner.job.wait?.type === 'child' && data.open.has(owner.job.wait.jobId),
   };
 }
 

@@ -1,9 +1,11 @@
 import type { StoredEntry } from '../../core/history.ts';
 import type { Job, Task } from '../../core/job.ts';
 import type { TaskClass } from '../../core/requirements.ts';
+import type { InboxItem } from '../../core/signal.ts';
 import type { WorkerRecord } from '../../core/worker.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import type { Clock } from '../../std/clock.ts';
+import type { JsonValue } from '../../std/json.ts';
 import type {
   BlueprintId,
   BlueprintOffer,
@@ -12,9 +14,12 @@ import type {
   Counts,
   DuePage,
   EventPage,
+  Forget,
+  Forgotten,
   JobCauses,
   JobQuery,
   LeaseRenewal,
+  Memo,
   Store,
   StoredWorker,
   Work,
@@ -26,6 +31,7 @@ import { StoreTime } from '../store-time.ts';
 import { applyChange } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
 import { copyOf, MemoryData, write } from './data.ts';
+import { addressed, post, unexpired } from './inbox.ts';
 import {
   causesOf,
   classesQueued,
@@ -40,6 +46,7 @@ import {
   tasksHeldBy,
   withoutPayloads,
 } from './reads.ts';
+import { forgetEnded } from './retention.ts';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -78,7 +85,8 @@ class MemoryStore implements Store {
     return this.#begin();
   }
 
-  async commit({ changes = [], starts = [], notes = [], claims = [] }: Work): Promise<WorkOutcome> {
+  async commit(work: Work): Promise<WorkOutcome> {
+    const { changes = [], starts = [], notes = [], claims = [], letters = [] } = work;
     const at = this.#begin();
     const data = this.#data;
     const changeOutcomes = changes.map((request) => applyChange(data, request, at));
@@ -87,9 +95,10 @@ class MemoryStore implements Store {
       const job = data.open.get(jobId)?.job ?? data.ended.get(jobId);
       if (job !== undefined) write(data, job, entries, at);
     }
+    const letterOutcomes = letters.map((letter) => post(data, letter, at));
     const room = new HandOutRoom();
     const claimOutcomes = claims.map((claim) => applyClaim(data, claim, room, at));
-    return { at, changes: changeOutcomes, claims: claimOutcomes };
+    return { at, changes: changeOutcomes, claims: claimOutcomes, letters: letterOutcomes };
   }
 
   async job(id: string): Promise<Job | null> {
@@ -106,6 +115,30 @@ class MemoryStore implements Store {
   async jobs(query: JobQuery): Promise<Job[]> {
     this.#begin();
     return jobsMatching(this.#data, query);
+  }
+
+  async inbox(jobId: string): Promise<InboxItem[]> {
+    const at = this.#begin();
+    const owner = this.#data.open.get(jobId);
+    return owner === undefined ? [] : unexpired(owner, at).map(({ item }) => copyOf(item));
+  }
+
+  async addressed(client: string, key: string): Promise<string[]> {
+    this.#begin();
+    return addressed(this.#data, client, key).map(({ job }) => job.id);
+  }
+
+  async memos(jobId: string): Promise<Readonly<Record<string, JsonValue>>> {
+    this.#begin();
+    return copyOf(Object.fromEntries(this.#data.open.get(jobId)?.memos ?? []));
+  }
+
+  async saveMemo({ jobId, token, name, value }: Memo): Promise<boolean> {
+    this.#begin();
+    const owner = this.#data.open.get(jobId);
+    if (owner?.job.lease?.token !== token) return false;
+    owner.memos.set(name, copyOf(value));
+    return true;
   }
 
   async history(jobId: string, after: number, limit: number): Promise<StoredEntry[]> {
@@ -212,6 +245,10 @@ class MemoryStore implements Store {
     const found = hot.slice(0, 'id' in of ? 1 : of.limit);
     const causes = found.map((owner) => causesOf(this.#data, owner));
     return 'id' in of ? causes : causes.map(withoutPayloads);
+  }
+
+  async forgetEnded(what: Forget): Promise<Forgotten> {
+    return forgetEnded(this.#data, what, this.#begin());
   }
 
   async takeOver(graceMs: number): Promise<void> {

@@ -1,7 +1,9 @@
 import { assert } from '../../std/assert.ts';
 import { earliest, isQueued, keyLifeMs } from '../rules.ts';
+import { beside, besideDeletes } from './beside.ts';
 import type { FoundJob, PlannedTask, TaskPlan, Times } from './change-plan.ts';
-import type { ChangeMessage, TaskMessage } from './messages.ts';
+import { mark } from './inbox.ts';
+import type { ChangeMessage, JobMessage, TaskMessage } from './messages.ts';
 import { textAt } from './texts.ts';
 import { openBook, type WriterState } from './writer-state.ts';
 
@@ -16,14 +18,23 @@ export interface CheckedChange {
   readonly found: FoundJob | undefined;
   readonly next: Times;
   readonly plan: TaskPlan;
+  readonly held: number;
 }
 
-/** @returns the attempts that ended without having been named. */
-export function writeChange(state: WriterState, checked: CheckedChange, at: number): Cancelled {
+/** @returns the job's number, and the attempts that ended without having been named. */
+export function writeChange(
+  state: WriterState,
+  checked: CheckedChange,
+  at: number,
+): { n: number; cancelled: Cancelled } {
   const { change, texts, found } = checked;
   const n = found?.n ?? createJob(state, change, texts, at);
   state.write(n, openBook(change.book, texts), at);
-  return change.ends === null ? keepJob(state, n, checked) : endJob(state, n, checked, change.ends);
+  const { ends, job } = change;
+  if (job === null) return { n, cancelled: writeAside(state, n, checked) };
+  const cancelled =
+    ends === null ? keepJob(state, n, checked, job) : endJob(state, n, checked, job);
+  return { n, cancelled };
 }
 
 /** @returns the new job's number. */
@@ -41,24 +52,32 @@ function createJob(
     state.statements.run('key-save', client, key, bodyHash, id, at + keyLifeMs);
   }
   const { rowid } = state.statements.run('input-insert', id, client, input, fixed);
+  for (const { name, value } of unchanging.attributes) {
+    state.statements.run('attribute-insert', name, textAt(texts, value), id);
+  }
   state.begin(rowid);
   return rowid;
 }
 
-/** An ended job has no open task, whatever the change said. */
+/** An ended job has no open task, whatever the change said, and no other table knows it. */
 function endJob(
   state: WriterState,
   n: number,
-  { change, texts, plan }: CheckedChange,
-  status: NonNullable<ChangeMessage['ends']>,
+  { change, texts, found, plan }: CheckedChange,
+  job: JobMessage,
 ): Cancelled {
-  const { decidedOn } = change;
-  const cancelled = decidedOn === 0 ? [] : endTasks(state, n, change.tasks, plan);
-  if (decidedOn > 0) state.statements.run('job-delete', n);
-  state.statements.run('ended-insert', n, ...rowOf(change, texts));
+  const { ends } = change;
+  const cancelled = found === undefined ? [] : endTasks(state, n, change.tasks, plan);
+  if (found !== undefined) state.statements.run('job-delete', n);
+  if (found !== undefined && found.beside !== 0) {
+    for (const [bit, statement] of besideDeletes) {
+      if ((found.beside & bit) !== 0) state.statements.run(statement, n);
+    }
+  }
+  state.statements.run('ended-insert', n, ...rowOf(job, texts));
   state.release(n);
   if (state.history === 'off') state.forget(n);
-  state.count(`ended:${status}`);
+  state.count(`ended:${ends}`);
   return cancelled;
 }
 
@@ -100,27 +119,74 @@ function deleteTasks(state: WriterState, n: number, named: ReadonlySet<string>):
 function keepJob(
   state: WriterState,
   n: number,
-  { change, texts, found, next, plan }: CheckedChange,
+  checked: CheckedChange,
+  job: JobMessage,
 ): Cancelled {
-  const { held, reservations } = change;
-  const row = rowOf(change, texts);
+  const { change, texts, found, next } = checked;
+  const { held } = change;
+  const row = rowOf(job, texts);
+  const bits = besideAfter(change, found);
   const statement = found === undefined ? 'job-insert' : 'job-update';
-  state.statements.run(statement, n, next.leaseUntil, next.timers, next.dueAt, ...row);
-  const cancelled: Cancelled = [];
-  for (const [index, step] of change.tasks.entries()) {
-    if (step.type === 'cancel_all') cancelled.push(...deleteTasks(state, n, new Set()));
-    else writeTask(state, n, { step, texts, target: plan.targets[index] ?? null }, held === 1);
-  }
+  state.statements.run(statement, n, next.leaseUntil, next.timers, next.dueAt, bits, ...row);
+  const cancelled = writeTasks(state, n, checked, bits);
   const isHoldTurned = found !== undefined && found.held !== held;
   if (isHoldTurned) state.statements.run('tasks-hold', n, held);
-  for (const { key, amount, expiresAt } of reservations) {
-    state.statements.run('share-insert', key, n, amount, expiresAt);
-    state.reserve();
+  writeBeside(state, n, change, found?.beside ?? 0);
+  return cancelled;
+}
+
+/** Tasks, and what is besides; of the job's own row only the alarm of its inbox, if it rings. */
+function writeAside(state: WriterState, n: number, checked: CheckedChange): Cancelled {
+  const { change, found, next } = checked;
+  assert(found !== undefined, 'a job that stays as it is was not found');
+  if (next.timers !== found.timers) state.statements.run('job-retime', n, next.timers, next.dueAt);
+  mark(state, found, change.beside);
+  return writeTasks(state, n, checked, found.beside | change.beside);
+}
+
+/** The bits of a job that goes on. */
+export function besideAfter(
+  { timers, entered, job, beside: added }: ChangeMessage,
+  found: FoundJob | undefined,
+): number {
+  let bits = found?.beside ?? 0;
+  if (bits === 0 || job === null) return bits | added;
+  bits &= ~beside.waiters;
+  if (timers !== 'keep') bits &= ~beside.waitShares;
+  if (entered) bits &= ~beside.memos;
+  return bits | added;
+}
+
+function writeBeside(
+  state: WriterState,
+  n: number,
+  { entered, waitKey }: ChangeMessage,
+  had: number,
+): void {
+  if (entered && (had & beside.memos) !== 0) state.statements.run('memos-delete', n);
+  if ((had & beside.waiters) !== 0) state.statements.run('waiters-delete', n);
+  if (waitKey === null) return;
+  state.statements.run('waiter-insert', waitKey, n);
+  state.hasWaiters = true;
+}
+
+function writeTasks(
+  state: WriterState,
+  n: number,
+  { change, texts, plan, held }: CheckedChange,
+  bits: number,
+): Cancelled {
+  const cancelled: Cancelled = [];
+  for (const [index, step] of change.tasks.entries()) {
+    if (step.type === 'cancel_all') {
+      cancelled.push(...deleteTasks(state, n, new Set()));
+      if ((bits & beside.inbox) !== 0) state.statements.run('inbox-forget-branches', n);
+    } else writeTask(state, n, { step, texts, target: plan.targets[index] ?? null }, held === 1);
   }
   return cancelled;
 }
 
-function rowOf({ row, rest, data }: ChangeMessage, texts: readonly string[]) {
+function rowOf({ row, rest, data }: JobMessage, texts: readonly string[]) {
   return [...row, textAt(texts, rest), textAt(texts, data)];
 }
 
@@ -152,8 +218,10 @@ function writeTask(
     return;
   }
   const n = target.n ?? statements.one<{ n: number }>('task-find', job, step.taskId).n;
-  if (step.type === 'end') {
+  if (step.type !== 'requeue') {
     statements.run('task-delete', n);
+    if (step.type === 'collect')
+      statements.run('inbox-collect', job, step.taskId, step.name, textAt(texts, step.body));
     return;
   }
   const { failures, lostRuns } = step;

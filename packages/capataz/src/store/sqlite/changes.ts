@@ -1,8 +1,24 @@
-import type { Deadlines } from '../rules.ts';
-import { afterRequeue, earliest } from '../rules.ts';
-import type { FoundJob, PlannedTask, TaskPlan, Times } from './change-plan.ts';
-import { writeChange } from './change-writes.ts';
-import type { ChangeAnswer, ChangeMessage, TaskMessage } from './messages.ts';
+import type { Wait } from '../../core/job.ts';
+import type { JobStatus } from '../../core/status.ts';
+import { assert } from '../../std/assert.ts';
+import { afterRequeue, maxEarly } from '../rules.ts';
+import { beside } from './beside.ts';
+import { hasCause, isAnyOpen } from './causes.ts';
+import {
+  type FoundJob,
+  findTask,
+  type PlannedTask,
+  type Standing,
+  type TaskPlan,
+} from './change-plan.ts';
+import { besideAfter, type CheckedChange, writeChange } from './change-writes.ts';
+import { signalsIn, writeInboxes } from './inbox.ts';
+import type { AlsoMessage, ChangeAnswer, ChangeMessage, TaskMessage } from './messages.ts';
+import { needOf } from './need.ts';
+import { type JobRow, jobOf } from './rows.ts';
+import { limitRefusal, storeShares } from './shares.ts';
+import type { TextBag } from './texts.ts';
+import { timesAfter } from './times.ts';
 import type { WriterState } from './writer-state.ts';
 
 /** A change, and what the references in it mean. */
@@ -11,28 +27,88 @@ export interface AskedChange {
   readonly texts: readonly string[];
 }
 
+/** The stored job where the change leaves it as it is, so that it says itself how it stands. */
+interface AsideJob extends FoundJob {
+  readonly status: JobStatus;
+  readonly runnable: number;
+  readonly wait: string;
+}
+
 /** Decides one change and stores it: everything is checked before the first thing is written. */
 export function applyChange(
   state: WriterState,
   { change, texts }: AskedChange,
   at: number,
+  answers: TextBag,
 ): ChangeAnswer {
-  const { id, decidedOn } = change;
-  const found = state.statements.get<FoundJob>('job-find', id);
-  if (decidedOn === 0) {
-    const refusal = creationRefusal(state, change, found !== undefined, at);
-    if (refusal !== null) return refusal;
-  } else if (found?.version !== decidedOn) return { type: 'stale' };
-
+  const aside =
+    change.job === null ? state.statements.get<AsideJob>('job-find-aside', change.id) : undefined;
+  const found = aside ?? state.statements.get<FoundJob>('job-find', change.id);
+  const refusal = refusalOf(state, change, found, at);
+  if (refusal !== null) return refusal;
   const plan = planTasks(state, change.tasks, found);
   if (plan === null) return { type: 'stale' };
-  const limit = limitRefusal(state, change, at);
+  const limit = limitRefusal(state, change, found, at);
   if (limit !== null) return limit;
-  const next = timesAfter(change, found);
-  if (!hasCause(state, change, next, plan, found)) return { type: 'no_cause' };
+  const standing = aside === undefined ? change : standingOf(aside);
+  const isJoined = plan.collects && standing.isFannedOut && !isAnyOpen(state, plan, found);
+  const next = timesAfter(change, found, standing.hasLease, isJoined ? at : null);
+  if (!hasCause(state, standing.need, change, { found, plan, next })) return { type: 'no_cause' };
 
-  const cancelled = writeChange(state, { change, texts, found, next, plan }, at);
-  return { type: 'done', cancelled };
+  const checked = { change, texts, found, next, plan, held: standing.held };
+  const { n, cancelled } = writeChange(state, checked, at);
+  storeShares(state, n, change, found?.beside ?? 0, at);
+  const { also } = change;
+  if (also !== null) writeAlso(state, n, { ...checked, also }, at, answers);
+  if (aside === undefined || aside.version === change.decidedOn) return { type: 'done', cancelled };
+  return { type: 'done', cancelled, job: storedJob(state, change.id, answers) };
+}
+
+function standingOf({ held, lease_token, status, runnable, wait }: AsideJob): Standing {
+  const stands = { status, held: held === 1, wait: JSON.parse(wait) as Wait | null };
+  return {
+    held,
+    hasLease: lease_token !== null,
+    need: runnable === 1 ? 'nothing' : needOf(stands),
+    isFannedOut: status === 'waiting_for_parallel',
+  };
+}
+
+function storedJob({ statements }: WriterState, id: string, answers: TextBag): number {
+  return answers.add(JSON.stringify(jobOf(statements.one<JobRow>('read-job', id))));
+}
+
+function refusalOf(
+  state: WriterState,
+  change: ChangeMessage,
+  found: FoundJob | undefined,
+  at: number,
+): ChangeAnswer | null {
+  const { decidedOn, also } = change;
+  if (decidedOn === 0) {
+    const refusal = creationRefusal(state, change, found !== undefined, at);
+    if (refusal !== null || found === undefined) return refusal;
+  }
+  const isVersioned = change.job !== null || (also !== null && also.posts.length > 0);
+  if (found === undefined || (isVersioned && found.version !== decidedOn)) return { type: 'stale' };
+  return also === null ? null : signalRefusal(state, change, also, found, at);
+}
+
+function signalRefusal(
+  state: WriterState,
+  { id }: ChangeMessage,
+  { signalId, posts }: AlsoMessage,
+  { n, beside: known }: FoundJob,
+  at: number,
+): ChangeAnswer | null {
+  const isSeen =
+    signalId !== null &&
+    (known & beside.seen) !== 0 &&
+    state.statements.get('seen-find', n, signalId) !== undefined;
+  if (isSeen) return { type: 'seen' };
+  const isEarly = posts.some(({ jobId, item }) => jobId === id && item.kind === 'signal');
+  const isFull = isEarly && (known & beside.inbox) !== 0 && signalsIn(state, n, at) >= maxEarly;
+  return isFull ? { type: 'inbox_full' } : null;
 }
 
 function creationRefusal(
@@ -70,10 +146,12 @@ function planTasks(
   const after = new Map<string, PlannedTask | null>();
   const targets: (PlannedTask | null)[] = [];
   let othersAreGone = found === undefined;
+  let collects = false;
   for (const step of steps) {
     if (step.type === 'cancel_all') {
       for (const id of after.keys()) after.set(id, null);
       othersAreGone = true;
+      collects = false;
       targets.push(null);
       continue;
     }
@@ -81,10 +159,15 @@ function planTasks(
     if (task === undefined) task = othersAreGone ? null : findTask(state, found, step.taskId);
     const target = planStep(step, task);
     if (target === null) return null;
+    if (step.type === 'collect') collects = true;
     targets.push(target);
-    after.set(step.taskId, step.type === 'end' ? null : target);
+    after.set(step.taskId, isEnd(step) ? null : target);
   }
-  return { after, othersAreGone, targets };
+  return { collects, after, othersAreGone, targets };
+}
+
+function isEnd({ type }: TaskMessage): boolean {
+  return type === 'end' || type === 'collect';
 }
 
 function planStep(
@@ -95,86 +178,23 @@ function planStep(
   if (step.type === 'start')
     return task === null ? { ...fresh, n: null, deadlines: step.deadlines } : null;
   if (task === null || task.attempt !== step.attempt || task.status !== step.from) return null;
-  if (step.type === 'end') return task;
+  if (step.type !== 'requeue') return task;
   return { ...fresh, n: task.n, deadlines: afterRequeue(task.deadlines, step.deadlines) };
 }
 
-function findTask(state: WriterState, job: FoundJob | undefined, id: string): PlannedTask | null {
-  if (job === undefined) return null;
-  const row = state.statements.get<{
-    n: number;
-    status: string;
-    attempt_id: string | null;
-    worker: string | null;
-    timers: string;
-  }>('task-find', job.n, id);
-  if (row === undefined) return null;
-  const { n, status, attempt_id: attempt, worker, timers } = row;
-  return { n, status, attempt, worker, deadlines: JSON.parse(timers) as Deadlines };
-}
-
-function limitRefusal(
+/** What goes beyond the job itself, once it is stored. */
+function writeAlso(
   state: WriterState,
-  { reservations }: ChangeMessage,
+  n: number,
+  { change, texts, found, also }: CheckedChange & { readonly also: AlsoMessage },
   at: number,
-): ChangeAnswer | null {
-  const taken = new Map<string, number>();
-  for (const { key, amount, limit } of reservations) {
-    state.statements.run('shares-expire', key, at);
-    const { held, next } = state.statements.one<{ held: number; next: number | null }>(
-      'shares-sum',
-      key,
-    );
-    const sum = held + (taken.get(key) ?? 0) + amount;
-    taken.set(key, (taken.get(key) ?? 0) + amount);
-    if (sum > limit)
-      return {
-        type: 'limit',
-        key,
-        retryAfterMs: amount > limit || next === null ? null : next - at,
-      };
+  answers: TextBag,
+): void {
+  for (const child of also.children) {
+    const { type } = applyChange(state, { change: child, texts }, at, answers);
+    assert(type === 'done', `a child was answered with ${type}`);
   }
-  return null;
-}
-
-function timesAfter(
-  { timers, leaseUntil, hasLease }: ChangeMessage,
-  found: FoundJob | undefined,
-): Times {
-  const kept = { text: found?.timers ?? '{}', dueAt: found?.due_at ?? null };
-  const { text, dueAt } = timers === 'keep' ? kept : timers;
-  const until = leaseUntil === 'keep' ? (found?.lease_until ?? null) : leaseUntil;
-  return { timers: text, dueAt, leaseUntil: hasLease ? until : null };
-}
-
-/** The rule of no limbo over what the change leaves (S-6); core/limbo.ts has it in full. */
-function hasCause(
-  state: WriterState,
-  change: ChangeMessage,
-  next: Times,
-  plan: TaskPlan,
-  found: FoundJob | undefined,
-): boolean {
-  switch (change.needs) {
-    case 'nothing':
-      return true;
-    case 'handler':
-      return next.leaseUntil !== null;
-    case 'wake':
-      return (JSON.parse(next.timers) as Deadlines).wake !== undefined;
-    case 'task': {
-      const id = change.waitTask ?? '';
-      const planned = plan.after.get(id);
-      const task =
-        planned === undefined && !plan.othersAreGone ? findTask(state, found, id) : planned;
-      return task != null && taskMoves(state, task);
-    }
-    default:
-      return false;
-  }
-}
-
-function taskMoves(state: WriterState, task: PlannedTask): boolean {
-  if (task.status === 'PENDING' || earliest(task.deadlines) !== null) return true;
-  return task.worker !== null && state.statements.get('worker-find', task.worker) !== undefined;
+  const { client, ends } = change;
+  const owner = ends === null ? { n, client, beside: besideAfter(change, found) } : null;
+  writeInboxes(state, owner, also, texts, at);
 }

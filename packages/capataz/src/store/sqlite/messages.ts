@@ -1,5 +1,7 @@
+import type { InboxItem, TimerName } from '../../core/signal.ts';
 import type { FinalStatus, TaskEnd, TaskStatus } from '../../core/status.ts';
 import type { Choice } from '../../core/strategy.ts';
+import type { Forget, Forgotten } from '../contract.ts';
 import type { Deadlines } from '../rules.ts';
 import type { Parcel, TextRef } from './texts.ts';
 
@@ -39,7 +41,16 @@ export type Operation = { readonly at: number } & (
       readonly version: number;
       readonly graph: string;
     }
+  | {
+      readonly type: 'save_memo';
+      readonly texts: readonly string[];
+      readonly jobId: string;
+      readonly token: string;
+      readonly name: string;
+      readonly value: TextRef;
+    }
   | { readonly type: 'take_over'; readonly graceMs: number }
+  | { readonly type: 'forget_ended'; readonly what: Forget }
   | { readonly type: 'close' }
 );
 
@@ -54,7 +65,22 @@ export interface CommitOperation {
     readonly attempt: string;
   }[];
   readonly notes: readonly { readonly jobId: string; readonly book: BookMessage }[];
+  readonly letters: readonly LetterMessage[];
   readonly claims: readonly ClaimMessage[];
+}
+
+export interface ItemMessage {
+  readonly id: string;
+  readonly kind: InboxItem['kind'];
+  readonly name: string;
+  readonly body: TextRef;
+}
+
+export interface LetterMessage {
+  readonly client: string;
+  readonly key: string;
+  readonly item: ItemMessage;
+  readonly expiresAt: number;
 }
 
 export interface TouchMessage {
@@ -73,22 +99,67 @@ export interface ChangeMessage {
   readonly ends: FinalStatus | null;
   readonly held: number;
   readonly hasLease: boolean;
-  /** The job as it stands after the change: the parameters of the statement that will store it. */
-  readonly row: readonly (string | number | null)[];
-  /** The last two of them. */
-  readonly rest: TextRef;
-  readonly data: TextRef;
+  readonly isFannedOut: boolean;
+  readonly entered: boolean;
+  /** Null: it stays as it is. */
+  readonly job: JobMessage | null;
   /** Of a new job, else null. */
-  readonly unchanging: { readonly input: TextRef; readonly fixed: TextRef } | null;
+  readonly unchanging: UnchangingMessage | null;
   readonly timers: TimersMessage | 'keep';
   readonly leaseUntil: number | 'keep';
-  /** What the job would have to have in order to go on, as its wait says. */
-  readonly needs: 'nothing' | 'handler' | 'wake' | 'task';
-  readonly waitTask: string | null;
+  readonly need: NeedMessage;
+  /** Bits of `beside`: what this change puts into other tables, as far as it is known before. */
+  readonly beside: number;
+  /** The key of a share that the job waits for. */
+  readonly waitKey: string | null;
   readonly tasks: readonly TaskMessage[];
   readonly book: BookMessage;
   readonly reservations: readonly ReservationMessage[];
   readonly idempotency: { readonly key: string; readonly bodyHash: string } | null;
+  readonly also: AlsoMessage | null;
+}
+
+/** The job as it stands after the change: the parameters of the statement that will store it. */
+export interface JobMessage {
+  readonly row: readonly (string | number | null)[];
+  /** The last two of them. */
+  readonly rest: TextRef;
+  readonly data: TextRef;
+}
+
+export interface UnchangingMessage {
+  readonly input: TextRef;
+  readonly fixed: TextRef;
+  readonly attributes: readonly { readonly name: string; readonly value: TextRef }[];
+}
+
+/** What the job would have to have in order to go on, as its wait says. */
+export type NeedMessage =
+  | 'nothing'
+  | 'handler'
+  | 'wake'
+  | 'branches'
+  | 'signals'
+  | { readonly task: string }
+  | { readonly child: string };
+
+export interface AlsoMessage {
+  readonly rearm: Deadlines;
+  readonly disarm: readonly TimerName[];
+  readonly releases: readonly string[];
+  readonly settles: readonly { readonly key: string; readonly amount: number }[];
+  readonly signalId: string | null;
+  readonly posts: readonly PostMessage[];
+  readonly takes: readonly string[];
+  readonly looks: boolean;
+  readonly keys: readonly string[];
+  readonly children: readonly ChangeMessage[];
+}
+
+export interface PostMessage {
+  readonly jobId: string;
+  readonly item: ItemMessage;
+  readonly expiresAt: number | null;
 }
 
 export interface TimersMessage {
@@ -124,6 +195,14 @@ export type TaskMessage =
       readonly from: TaskStatus;
       readonly status: TaskEnd;
     }
+  | {
+      readonly type: 'collect';
+      readonly taskId: string;
+      readonly attempt: string | null;
+      readonly from: TaskStatus;
+      readonly name: string;
+      readonly body: TextRef;
+    }
   | { readonly type: 'cancel_all' };
 
 export interface BookMessage {
@@ -138,6 +217,7 @@ export interface ReservationMessage {
   readonly amount: number;
   readonly limit: number;
   readonly expiresAt: number | null;
+  readonly untilWait: number;
 }
 
 export interface ClaimMessage {
@@ -154,8 +234,10 @@ export type ChangeAnswer =
   | {
       readonly type: 'done';
       readonly cancelled: readonly { readonly worker: string; readonly attempt: string }[];
+      /** Where it stayed as it is, and is another than the change was decided on. */
+      readonly job?: TextRef;
     }
-  | { readonly type: 'stale' | 'exists' | 'conflict' | 'no_cause' }
+  | { readonly type: 'stale' | 'exists' | 'conflict' | 'seen' | 'inbox_full' | 'no_cause' }
   | { readonly type: 'duplicate'; readonly jobId: string }
   | { readonly type: 'limit'; readonly key: string; readonly retryAfterMs: number | null };
 
@@ -180,10 +262,11 @@ export interface ClaimAnswer {
 export interface CommitAnswer {
   readonly changes: readonly ChangeAnswer[];
   readonly claims: readonly ClaimAnswer[];
+  readonly letters: readonly (readonly string[])[];
 }
 
 /** What each operation is answered with. */
-export type Answer = CommitAnswer | readonly string[] | string | null;
+export type Answer = CommitAnswer | Forgotten | readonly string[] | string | boolean | null;
 
 /** An answer, and what the references in it mean. */
 export interface Done {

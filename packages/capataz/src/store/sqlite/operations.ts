@@ -1,9 +1,13 @@
 import { unreachable } from '../../std/assert.ts';
 import { HandOutRoom } from '../rules.ts';
+import { beside } from './beside.ts';
+import type { FoundJob } from './change-plan.ts';
 import { applyChange } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
+import { mark, postLetter } from './inbox.ts';
 import type { Answer, CommitAnswer, CommitOperation, Operation } from './messages.ts';
-import type { TextBag } from './texts.ts';
+import { expireKeys, forgetEnded } from './retention.ts';
+import { type TextBag, textAt } from './texts.ts';
 import { openBook, type WriterState } from './writer-state.ts';
 
 /** Does one operation inside the running transaction. Texts of its answer go into `bag`. */
@@ -39,6 +43,10 @@ export function applyOperation(state: WriterState, operation: Operation, bag: Te
       statements.run('leases-end', at);
       statements.run('silences-prolong', at, at + operation.graceMs);
       return null;
+    case 'save_memo':
+      return saveMemo(state, operation);
+    case 'forget_ended':
+      return forgetEnded(state, operation.what, at);
     case 'close':
       statements.run('mark-raise', 'time', at);
       return null;
@@ -54,7 +62,7 @@ function applyCommit(
   bag: TextBag,
 ): CommitAnswer {
   const { texts } = operation;
-  const changes = operation.changes.map((change) => applyChange(state, { change, texts }, at));
+  const changes = operation.changes.map((change) => applyChange(state, { change, texts }, at, bag));
   for (const start of operation.starts) applyStart(state, start, at);
   for (const { jobId, book } of operation.notes) {
     const open = state.statements.get<{ n: number }>('job-find', jobId);
@@ -62,15 +70,26 @@ function applyCommit(
     const isKept = open !== undefined || state.history === 'keep';
     if (job !== undefined && isKept) state.write(job.n, openBook(book, texts), at);
   }
+  const letters = operation.letters.map((letter) => postLetter(state, letter, texts, at));
   const room = new HandOutRoom();
   const claims = operation.claims.map((claim) => applyClaim(state, claim, room, at, bag));
-  return { changes, claims };
+  return { changes, claims, letters };
+}
+
+/** @returns whether the lease is current. */
+function saveMemo(
+  state: WriterState,
+  { jobId, token, name, value, texts }: Operation & { type: 'save_memo' },
+): boolean {
+  const found = state.statements.get<FoundJob>('job-find', jobId);
+  if (found?.lease_token !== token) return false;
+  mark(state, found, beside.memos);
+  state.statements.run('memo-save', found.n, name, textAt(texts, value));
+  return true;
 }
 
 const sweepEveryMs = 60_000;
 const sweepLimit = 500;
-/** A key whose job is open although it is old is looked at again after this time. */
-const lookAgainMs = 3_600_000;
 
 /** What each transaction does besides, at most so often. */
 export class Housekeeping {
@@ -90,10 +109,12 @@ export class Housekeeping {
     this.#markedAt = 0;
   }
 
-  /** A slice of the idempotency keys that have run out; a full slice means that more are waiting. */
-  #sweep({ statements }: WriterState, at: number): void {
-    const prolonged = statements.run('keys-prolong', at, at + lookAgainMs, sweepLimit).changes;
-    const expired = statements.run('keys-expire', at, sweepLimit).changes;
-    if (prolonged < sweepLimit && expired < sweepLimit) this.#sweptAt = at;
+  /** A slice of what has run out; a full slice means that more is waiting. */
+  #sweep(state: WriterState, at: number): void {
+    const swept = ['letters-sweep', 'shares-sweep'].map(
+      (name) => state.statements.run(name, at, sweepLimit).changes,
+    );
+    const moreKeys = expireKeys(state, at);
+    if (!moreKeys && Math.max(...swept) < sweepLimit) this.#sweptAt = at;
   }
 }

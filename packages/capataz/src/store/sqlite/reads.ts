@@ -1,9 +1,11 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { StoredEntry } from '../../core/history.ts';
 import type { Job, Task } from '../../core/job.ts';
 import type { TaskClass } from '../../core/requirements.ts';
+import type { InboxItem } from '../../core/signal.ts';
 import { isFinal, type JobStatus, jobStatuses } from '../../core/status.ts';
 import type { WorkerRecord } from '../../core/worker.ts';
+import type { JsonValue } from '../../std/json.ts';
 import type {
   BlueprintId,
   CausesQuery,
@@ -15,6 +17,7 @@ import type {
   StoredWorker,
 } from '../contract.ts';
 import { deadlineList, isRunnable } from '../rules.ts';
+import { jobList } from './job-list.ts';
 import {
   deadlinesOf,
   entriesOf,
@@ -24,7 +27,7 @@ import {
   type TaskRow,
   taskOf,
 } from './rows.ts';
-import { Statements, statementText } from './statements.ts';
+import { Statements } from './statements.ts';
 
 /** The connection that reads, on the engine's own thread: it sees every commit that was answered. */
 export class Reads {
@@ -69,41 +72,39 @@ export class Reads {
     const statuses = query.status ?? jobStatuses;
     const ended = statuses.filter(isFinal);
     const hot = statuses.filter((status) => !isFinal(status));
-    const rows = this.together(() => [
-      ...(hot.length === 0 ? [] : this.#list('list-hot', 'j', query, hot)),
-      ...(ended.length === 0 ? [] : this.#list('list-ended', 'e', query, ended)),
-    ]);
+    const list = (name: 'list-hot' | 'list-ended', among: readonly JobStatus[]): JobRow[] => {
+      if (among.length === 0) return [];
+      const { text, parameters } = jobList(name, query, among);
+      return this.statements.allOf<JobRow>(text, ...parameters);
+    };
+    const rows = this.together(() => [...list('list-hot', hot), ...list('list-ended', ended)]);
     return rows
       .sort((a, b) => (a.id < b.id ? 1 : -1))
       .slice(0, query.limit)
       .map(jobOf);
   }
 
-  #list(name: string, table: string, query: JobQuery, statuses: readonly JobStatus[]): JobRow[] {
-    const parameters: SQLInputValue[] = [query.limit];
-    const conditions: string[] = [];
-    const demand = (condition: string, value: SQLInputValue | undefined): void => {
-      if (value === undefined) return;
-      parameters.push(value);
-      conditions.push(`${table}.${condition} ?${parameters.length}`);
-    };
-    demand('client =', query.client);
-    demand('blueprint =', query.blueprint);
-    demand('state =', query.state);
-    demand('id <', query.before);
-    // Written out, from the closed set of statuses, so that the partial indexes apply.
-    if (query.status !== undefined) {
-      const list = statuses.map((status) => `'${status}'`).join(', ');
-      conditions.push(
-        statuses.length === 1 ? `${table}.status = ${list}` : `${table}.status IN (${list})`,
-      );
-    }
-    const text = statementText(name);
-    const where =
-      conditions.length === 0
-        ? text
-        : text.replace('WHERE TRUE', `WHERE ${conditions.join(' AND ')}`);
-    return this.statements.allOf<JobRow>(where, ...parameters);
+  inbox(jobId: string, at: number): InboxItem[] {
+    const rows = this.statements.all<Omit<InboxItem, 'body'> & { body: string }>(
+      'read-inbox',
+      jobId,
+      at,
+    );
+    return rows.map(({ id, kind, name, body }) => ({
+      id,
+      kind,
+      name,
+      body: JSON.parse(body) as JsonValue,
+    }));
+  }
+
+  addressed(client: string, key: string): string[] {
+    return this.statements.all<{ id: string }>('addressed', client, key).map(({ id }) => id);
+  }
+
+  memos(jobId: string): Record<string, JsonValue> {
+    const rows = this.statements.all<{ name: string; value: string }>('read-memos', jobId);
+    return Object.fromEntries(rows.map(({ name, value }) => [name, JSON.parse(value)]));
   }
 
   history(jobId: string, after: number, limit: number): StoredEntry[] {
@@ -215,7 +216,8 @@ export class Reads {
       for (const { name, value } of this.statements.all<{ name: string; value: number }>(
         'counters',
       )) {
-        if (name.startsWith('ended:')) jobs[name.slice('ended:'.length) as JobStatus] = value;
+        if (name.startsWith('ended:') && value > 0)
+          jobs[name.slice('ended:'.length) as JobStatus] = value;
         if (name === 'lost_entries') lostEntries = value;
       }
       return { jobs, tasks, queued, lostEntries };
@@ -236,8 +238,20 @@ export class Reads {
       const known = this.statements.all<{ id: string }>('known-workers', JSON.stringify(workers));
       const knownIds = new Set(known.map(({ id }) => id));
       const ofJobs = Map.groupBy(tasks, (task) => task.job_id);
-      return jobs.map((job) => causesOf(job, ofJobs.get(job.id) ?? [], knownIds));
+      const causes = jobs.map((job) => causesOf(job, ofJobs.get(job.id) ?? [], knownIds));
+      return this.#withChildren(causes);
     });
+  }
+
+  #withChildren(causes: readonly Omit<JobCauses, 'childIsOpen'>[]): JobCauses[] {
+    const children = causes.map(({ job: { wait } }) => (wait?.type === 'child' ? wait.jobId : ''));
+    const named = children.filter((id) => id !== '');
+    const found =
+      named.length === 0
+        ? []
+        : this.statements.all<{ id: string }>('hot-among', JSON.stringify(named));
+    const open = new Set(found.map(({ id }) => id));
+    return causes.map((one, index) => ({ ...one, childIsOpen: open.has(children[index] ?? '') }));
   }
 }
 
@@ -245,7 +259,7 @@ function causesOf(
   row: JobRow,
   tasks: readonly TaskRow[],
   knownWorkers: ReadonlySet<string>,
-): JobCauses {
+): Omit<JobCauses, 'childIsOpen'> {
   const job = jobOf(row);
   const ownTimers = deadlineList(deadlinesOf(row)).map((timer) => ({ taskId: null, ...timer }));
   const taskTimers = tasks.flatMap((task) =>

@@ -30,8 +30,12 @@ export interface JobRow {
 }
 
 export function jobOf(row: JobRow): Job {
-  const fixed = JSON.parse(row.fixed) as Pick<Job, 'options' | 'correlationId' | 'trace'>;
-  const rest = JSON.parse(row.rest) as Pick<Job, 'wait' | 'lease' | 'resume' | 'result' | 'error'>;
+  const fixed = JSON.parse(row.fixed) as Pick<
+    Job,
+    'options' | 'correlationId' | 'trace' | 'parent'
+  >;
+  const rest = JSON.parse(row.rest) as Pick<Job, 'wait' | 'lease' | 'resume' | 'result' | 'error'> &
+    Partial<Pick<Job, 'results' | 'answer' | 'decided'>>;
   return {
     id: row.id,
     version: row.version,
@@ -44,6 +48,7 @@ export function jobOf(row: JobRow): Job {
     hops: row.hops,
     failures: row.failures,
     held: row.held === 1,
+    ...{ results: null, answer: null, decided: [] },
     ...rest,
     input: JSON.parse(row.input) as Job['input'],
     data: JSON.parse(row.data) as Job['data'],

@@ -1,7 +1,9 @@
 import type { StoredEntry } from '../../core/history.ts';
 import type { Job, Task } from '../../core/job.ts';
 import type { TaskClass } from '../../core/requirements.ts';
+import type { InboxItem } from '../../core/signal.ts';
 import type { WorkerRecord } from '../../core/worker.ts';
+import { canonicalJson, type JsonValue } from '../../std/json.ts';
 import type {
   BlueprintId,
   BlueprintOffer,
@@ -10,9 +12,12 @@ import type {
   Counts,
   DuePage,
   EventPage,
+  Forget,
+  Forgotten,
   JobCauses,
   JobQuery,
   LeaseRenewal,
+  Memo,
   Store,
   StoredWorker,
   Work,
@@ -89,6 +94,32 @@ export class OpenSqliteStore implements SqliteStore {
 
   async jobs(query: JobQuery): Promise<Job[]> {
     return this.#read((reads) => reads.jobs(query));
+  }
+
+  async inbox(jobId: string): Promise<InboxItem[]> {
+    return this.#read((reads) => reads.inbox(jobId, this.#time.now()));
+  }
+
+  async addressed(client: string, key: string): Promise<string[]> {
+    return this.#read((reads) => reads.addressed(client, key));
+  }
+
+  async memos(jobId: string): Promise<Readonly<Record<string, JsonValue>>> {
+    return this.#read((reads) => reads.memos(jobId));
+  }
+
+  async saveMemo({ jobId, token, name, value }: Memo): Promise<boolean> {
+    const at = this.#time.now();
+    const texts = [canonicalJson(value)];
+    return (await this.#write({
+      type: 'save_memo',
+      at,
+      texts,
+      jobId,
+      token,
+      name,
+      value: 0,
+    })) as boolean;
   }
 
   async history(jobId: string, after: number, limit: number): Promise<StoredEntry[]> {
@@ -177,6 +208,11 @@ export class OpenSqliteStore implements SqliteStore {
 
   async causes(of: CausesQuery): Promise<JobCauses[]> {
     return this.#read((reads) => reads.causes(of));
+  }
+
+  async forgetEnded(what: Forget): Promise<Forgotten> {
+    const at = this.#time.now();
+    return (await this.#write({ type: 'forget_ended', at, what })) as Forgotten;
   }
 
   async takeOver(graceMs: number): Promise<void> {

@@ -27,7 +27,8 @@ export class WriterState {
   readonly #lastSeqs = new Map<number, number>();
   #position = 0;
   #handOuts = 0;
-  #hasReservations = false;
+  /** Whether anybody may wait for a share. */
+  hasWaiters = false;
 
   constructor(statements: Statements, history: WriterOptions['history']) {
     this.statements = statements;
@@ -39,7 +40,7 @@ export class WriterState {
     const marks = this.statements.one<{ position: number; hand_outs: number }>('marks');
     this.#position = marks.position;
     this.#handOuts = marks.hand_outs;
-    this.#hasReservations = this.statements.get('shares-any') !== undefined;
+    this.hasWaiters = this.statements.get('waiters-any') !== undefined;
     this.#classIds.clear();
     this.#added.clear();
     this.#lastSeqs.clear();
@@ -97,21 +98,20 @@ export class WriterState {
     this.#lastSeqs.set(job, seq);
   }
 
-  /** Positions are never given twice, even where the rows that had them are gone. */
   forget(job: number): void {
     this.statements.run('history-delete', job);
     this.#lastSeqs.delete(job);
-    this.statements.run('mark-raise', 'position', this.#position);
+    this.keepPosition();
   }
 
-  reserve(): void {
-    this.#hasReservations = true;
+  /** Positions are never given twice, even where the rows that had them are gone. */
+  keepPosition(): void {
+    this.statements.run('mark-raise', 'position', this.#position);
   }
 
   /** The job has ended; its book hardly grows any more. */
   release(job: number): void {
     this.#lastSeqs.delete(job);
-    if (this.#hasReservations) this.statements.run('shares-release', job);
   }
 
   count(name: string, by = 1): void {

@@ -2,6 +2,7 @@ import { dispatch, fail, finish, retry, sleep, transition } from '../../core/act
 import { type Blueprint, blueprint } from '../../core/blueprint.ts';
 import { randomBlueprint } from './grammar.ts';
 import type { Moods } from './moods.ts';
+import { waitBlueprintNames, waitBlueprints } from './wait-blueprints.ts';
 
 /** One of each way through the engine. Every handler is deterministic but for its mood. */
 export function simBlueprints(
@@ -9,11 +10,19 @@ export function simBlueprints(
   grammar: Readonly<Record<string, number>>,
 ): Blueprint[] {
   const random = Object.entries(grammar).map(([name, seed]) => randomBlueprint(name, seed, moods));
-  return [oneStep(), threeSteps(moods), sleeper(), runner(moods), picky(), ...random];
+  const plain = [oneStep(), threeSteps(moods), sleeper(), runner(moods), picky()];
+  return [...plain, ...waitBlueprints(moods), ...random];
 }
 
 /** The names of those that don't come from the grammar. */
-export const fixedBlueprints = ['one-step', 'three-steps', 'sleeper', 'runner', 'picky'];
+export const fixedBlueprints = [
+  'one-step',
+  'three-steps',
+  'sleeper',
+  'runner',
+  'picky',
+  ...waitBlueprintNames,
+];
 
 function oneStep(): Blueprint {
   return blueprint({

@@ -9,10 +9,11 @@ import type { Store } from '../../store/contract.ts';
 const endTypes: ReadonlySet<string> = new Set(['job_finished', 'job_failed', 'job_cancelled']);
 const lateTypes: ReadonlySet<string> = new Set(['report_refused', 'signal_refused']);
 
-/** Nothing lost and nothing stuck: every accepted job has ended or is parked. */
+/** Nothing lost and nothing stuck: every accepted job, and every child, has ended or is parked. */
 export async function checkEnded(store: Store, accepted: Iterable<string>): Promise<string[]> {
   const problems: string[] = [];
-  for (const id of accepted) {
+  const children = (await store.jobs({ limit: 10_000 })).filter(({ parent }) => parent !== null);
+  for (const id of [...accepted, ...children.map((job) => job.id)]) {
     const job = await store.job(id);
     if (job === null) problems.push(`job ${id} was accepted and does not exist`);
     else if (!isFinal(job.status) && job.status !== 'quarantined') {
@@ -110,7 +111,7 @@ export async function checkNothingExtra(
 ): Promise<string[]> {
   const jobs = await store.jobs({ limit: 10_000 });
   return jobs
-    .filter(({ id }) => !accepted.has(id))
+    .filter(({ id, parent }) => !accepted.has(id) && parent === null)
     .map(({ id }) => `job ${id} exists, and no client was told of it`);
 }
 

@@ -1,5 +1,4 @@
 import {
-  type Action,
   type DispatchOptions,
   dispatch,
   fail,
@@ -8,6 +7,7 @@ import {
   sleep,
   transition,
 } from '../../core/action.ts';
+import type { Action } from '../../core/any-action.ts';
 import { type Blueprint, blueprint, type StateDefinition } from '../../core/blueprint.ts';
 import type { HandlerJob, RunningJob } from '../../core/handler.ts';
 import type { JsonValue } from '../../std/json.ts';

@@ -19,8 +19,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'store/memory/changes.ts',
-        find: 'before?.job.version !== job.version',
-        replace: 'before === undefined',
+        find: 'if (isVersioned && before',
+        replace: 'if (!isVersioned && before',
       },
     ],
   },
@@ -52,7 +52,7 @@ export const mutants: readonly Mutant[] = [
         file: 'engine/jobs.ts',
         find: 'await this.#parts.committer.commit({ changes }, wakes)',
         replace:
-          "(this.#parts.committer.commit({ changes }, wakes).catch(() => undefined), { at: 0, claims: [], changes: changes.map(({ change: { job } }) => ({ type: 'done' as const, job, cancelled: [] })) })",
+          "(this.#parts.committer.commit({ changes }, wakes).catch(() => undefined), { changes: changes.map(({ change: { job } }) => ({ type: 'done' as const, job, cancelled: [] })) })",
       },
     ],
   },
@@ -81,8 +81,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'core/decide.ts',
-        find: "if (signal.name !== 'wake' || wait?.type !== 'timer') return 'nothing_due';",
-        replace: "if (signal.name !== 'dispatch' || wait?.type !== 'timer') return 'nothing_due';",
+        find: "if (wait?.type !== 'timer') return 'nothing_due';",
+        replace: "if (wait?.type === 'timer') return 'nothing_due';",
       },
     ],
   },
@@ -140,7 +140,7 @@ export const mutants: readonly Mutant[] = [
     name: 'a planned delay is ignored',
     edits: [
       {
-        file: 'core/advance.ts',
+        file: 'core/dispatch.ts',
         find: "step.task({ type: 'start', taskId, spec, timers: queueTimers(spec, delayMs, true) });",
         replace: "step.task({ type: 'start', taskId, spec, timers: queueTimers(spec, 0, true) });",
       },
@@ -181,8 +181,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'core/advance.ts',
-        find: 'checkTarget(step, action.to);\n      step.set({ data: stored });',
-        replace: 'checkTarget(step, action.to);',
+        find: 'checkTarget(step, action.to);\n      step.set({ data });\n      return action.to;\n    case',
+        replace: 'checkTarget(step, action.to);\n      return action.to;\n    case',
       },
     ],
   },
@@ -221,8 +221,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'core/task-rules.ts',
-        find: "if (task?.attempt?.id !== attempt || waitFor(step, task) === null) return 'stale_task';\n  if (task.attempt.worker !== worker) return 'worker_mismatch';",
-        replace: "if (!task?.attempt || waitFor(step, task) === null) return 'stale_task';",
+        find: "if (task?.attempt?.id !== attempt || !isOpen(step, task)) return 'stale_task';\n  if (task.attempt.worker !== worker) return 'worker_mismatch';",
+        replace: "if (!task?.attempt || !isOpen(step, task)) return 'stale_task';",
       },
       {
         file: 'engine/decider.ts',
@@ -243,6 +243,122 @@ export const mutants: readonly Mutant[] = [
         file: 'store/memory/store.ts',
         find: 'lastSeenAt: unseen ? known.lastSeenAt : at,\n        silentAt: at + silentAfterMs',
         replace: 'lastSeenAt: known.lastSeenAt, silentAt: known.silentAt',
+      },
+    ],
+  },
+  {
+    name: 'a fan-out is over with its first branch',
+    edits: [
+      {
+        file: 'core/answers.ts',
+        find: 'if (branches.length === wait.count) return',
+        replace: 'if (branches.length > 0) return',
+      },
+      {
+        file: 'store/memory/changes.ts',
+        find: 'collected.length > 0 && tasks.size === 0',
+        replace: 'collected.length > 0',
+      },
+    ],
+  },
+  {
+    name: 'the last branch rings no alarm',
+    edits: [
+      { file: 'store/memory/changes.ts', find: 'if (isJoined) ring(after, at);', replace: '' },
+      {
+        file: 'core/limbo.ts',
+        find: 'if (causes.tasks.length === 0) return',
+        replace: 'if (causes.tasks.length < 0) return',
+      },
+    ],
+  },
+  {
+    name: 'a decision may be about anything',
+    edits: [
+      {
+        file: 'core/answers.ts',
+        find: "if (!isAbout(wait, signal)) return 'decision_outdated';",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'the deadline of an approval is forgotten',
+    edits: [
+      {
+        file: 'core/waits.ts',
+        find: "...timer('deadline', deadline), ...timer('escalate', escalateAfter)",
+        replace: "...timer('escalate', escalateAfter)",
+      },
+    ],
+  },
+  {
+    name: 'a signal is taken as often as it comes',
+    edits: [
+      {
+        file: 'store/memory/changes.ts',
+        find: "if (also?.signalId != null && before?.seen.has(also.signalId)) return { type: 'seen' };",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'what came early is not looked at',
+    edits: [
+      {
+        file: 'store/memory/changes.ts',
+        find: 'if (also.looks && isEarlyThere) ring(after, at);',
+        replace: 'if (also.looks && !isEarlyThere) ring(after, at);',
+      },
+    ],
+  },
+  {
+    name: 'children outlive those that wait for them',
+    edits: [
+      {
+        file: 'core/step.ts',
+        find: "if (wait?.type !== 'child') return;\n    const item",
+        replace: "if (wait?.type === 'child') return;\n    const item",
+      },
+    ],
+  },
+  {
+    name: 'a child tells nobody of its end',
+    edits: [
+      {
+        file: 'core/step.ts',
+        find: 'if (parent === null) return;',
+        replace: 'if (parent !== null) return;',
+      },
+    ],
+  },
+  {
+    name: 'a key admits one more',
+    edits: [
+      {
+        file: 'store/memory/shares.ts',
+        find: 'if (sum > limit ||',
+        replace: 'if (sum > limit + 1 ||',
+      },
+    ],
+  },
+  {
+    name: 'places are never given back',
+    edits: [
+      {
+        file: 'store/memory/shares.ts',
+        find: 'if (share.jobId !== job.id || !isOver) return true;',
+        replace: 'if (share.jobId !== job.id || isOver) return true;',
+      },
+    ],
+  },
+  {
+    name: 'steps are not remembered',
+    edits: [
+      {
+        file: 'store/memory/store.ts',
+        find: 'owner.memos.set(name, copyOf(value));',
+        replace: '',
       },
     ],
   },

@@ -16,7 +16,16 @@ import {
 import { Dice } from './dice.ts';
 import { calm, type FaultName, faultNames } from './faults.ts';
 import type { StoreFault } from './faulty-store.ts';
+import { People } from './people.ts';
 import { type Cuts, type Plan, planOf } from './plan.ts';
+import {
+  checkApproval,
+  checkChildren,
+  checkFanOut,
+  checkKeys,
+  checkSignals,
+  checkSteps,
+} from './wait-checkers.ts';
 import { simWork } from './work.ts';
 import { World, type WorldOptions } from './world.ts';
 
@@ -71,11 +80,12 @@ export async function play(plan: Plan, options: Omit<WorldOptions, 'dice'>): Pro
       });
     });
   }
+  const people = new People(world);
   unleash(world, plan, accepted);
-  const limbo = await weather(world, plan);
-  const problems = await untilEnded(world, plan, accepted);
+  const limbo = await weather(world, plan, people);
+  const problems = await untilEnded(world, plan, { accepted, people });
   const present = options.storeFault === undefined ? plan.faults : new Set(faultNames);
-  const books = await checkBooks(world, present, accepted);
+  const books = await checkBooks(world, present, { accepted, people });
   const jobs = await readJobs(world, accepted);
   return {
     seed: plan.seed,
@@ -88,22 +98,30 @@ export async function play(plan: Plan, options: Omit<WorldOptions, 'dice'>): Pro
 }
 
 /** The storm, with a look at every hot job twice a second. @returns what was found in limbo. */
-async function weather(world: World, plan: Plan): Promise<string[]> {
+async function weather(world: World, plan: Plan, people: People): Promise<string[]> {
   const problems: string[] = [];
+  const dice = new Dice(plan.seed * 13 + 5);
   while (world.clock.steady() < plan.stormMs) {
     await world.clock.advance(500);
-    problems.push(...(await checkLimbo(world.truth)));
+    if (dice.chance(0.3)) await people.speak(dice, false);
+    problems.push(...(await checkLimbo(world.truth)), ...(await checkKeys(world.truth)));
   }
   world.note('calm');
   world.weather = calm;
   return problems;
 }
 
+interface Parties {
+  readonly accepted: ReadonlySet<string>;
+  readonly people: People;
+}
+
 async function untilEnded(
   world: World,
   plan: Plan,
-  accepted: ReadonlySet<string>,
+  { accepted, people }: Parties,
 ): Promise<string[]> {
+  const dice = new Dice(plan.seed * 17 + 3);
   const limit = world.clock.steady() + calmLimitMs;
   let problems: string[] = [];
   while (world.clock.steady() < limit) {
@@ -111,6 +129,7 @@ async function untilEnded(
     for (const worker of plan.workers) world.startWorker(worker);
     await world.clock.advance(lookEveryMs);
     await releaseAll(world, accepted);
+    await people.speak(dice, true);
     problems =
       accepted.size < plan.jobs.length
         ? ['not all jobs were accepted']
@@ -120,6 +139,7 @@ async function untilEnded(
       ...(await checkIdle(world.truth)),
       ...(await checkLimbo(world.truth)),
       ...(await checkNothingExtra(world.truth, accepted)),
+      ...(await checkChildren(world.truth)),
     ];
   }
   return problems;
@@ -146,12 +166,12 @@ const losesReplies: readonly FaultName[] = [
   'store-crash',
 ];
 
-const bookChecks = [checkBook, checkDelays, checkBudgets, checkHolds];
+const bookChecks = [checkBook, checkDelays, checkBudgets, checkHolds, checkFanOut, checkApproval];
 
 async function checkBooks(
   world: World,
   faults: ReadonlySet<FaultName>,
-  accepted: ReadonlySet<string>,
+  { accepted, people }: Parties,
 ): Promise<string[]> {
   const calmWorkers = losesReplies.every((fault) => !faults.has(fault));
   const problems: string[] = [];
@@ -160,7 +180,8 @@ async function checkBooks(
     if (job === null) continue;
     const entries = await world.truth.history(id, 0, 10_000);
     for (const check of bookChecks) problems.push(...check(job, entries));
-    problems.push(...checkResult(job));
+    problems.push(...checkResult(job), ...checkSteps(job));
+    problems.push(...checkSignals(job, people.told.get(id) ?? new Set()));
     if (calmWorkers) problems.push(...checkCalmWorkers(job, entries));
   }
   return problems;

@@ -31,13 +31,16 @@ describe('the simulator', () => {
   });
 
   it('keeps every rule wherever the server dies before a commit', async () => {
-    await holds(crashAtEachCommit(3, 'before'), 20);
+    for (const seed of sweptSeeds) await holds(crashAtEachCommit(seed, 'before'), 25);
   });
 
   it('keeps every rule wherever the server dies after a commit', async () => {
-    await holds(crashAtEachCommit(3, 'after'), 20);
+    for (const seed of sweptSeeds) await holds(crashAtEachCommit(seed, 'after'), 25);
   });
 });
+
+/** Between them they have every kind of wait. */
+const sweptSeeds = [5, 8, 11, 14];
 
 /** @param least steps that the sweep must have, lest it sweeps nothing */
 async function holds(sweep: AsyncIterable<SweepStep>, least: number): Promise<void> {

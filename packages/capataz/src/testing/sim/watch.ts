@@ -1,4 +1,4 @@
-import type { TaskChange } from '../../core/change.ts';
+import type { Change, TaskChange } from '../../core/change.ts';
 import { isFinal } from '../../core/status.ts';
 import type { Work, WorkOutcome } from '../../store/contract.ts';
 import type { CommitWatch } from './faulty-store.ts';
@@ -26,7 +26,9 @@ export class Watch implements CommitWatch {
       if (result?.type !== 'done') continue;
       const { job } = result;
       const version = this.#versions.get(job.id) ?? 0;
-      if (change.job.version !== version) {
+      // Beside the job its branches move, each fenced by its own attempt.
+      const isFenced = change.scope === 'tasks' && change.also === null;
+      if (!isFenced && change.job.version !== version) {
         this.#violate(
           `job ${job.id}: decided on version ${change.job.version}, stored on ${version}`,
         );
@@ -35,6 +37,7 @@ export class Watch implements CommitWatch {
       const before = this.#final.get(job.id);
       if (before !== undefined)
         this.#violate(`job ${job.id} was ${before} and became ${job.status}`);
+      this.#onChildren(change);
       for (const task of change.tasks) this.#onTask(job.id, task);
       for (const { type, attempt, reason } of change.history) {
         const isEnd = type === 'task_finished' || type === 'task_failed';
@@ -47,6 +50,13 @@ export class Watch implements CommitWatch {
     }
     for (const { tasks } of outcome.claims) {
       for (const task of tasks) this.#onAssigned(task.jobId, task.id, task.attempt?.id ?? '');
+    }
+  }
+
+  #onChildren({ also }: Change): void {
+    for (const child of also?.children ?? []) {
+      this.#versions.set(child.job.id, 1);
+      this.#onChildren(child);
     }
   }
 

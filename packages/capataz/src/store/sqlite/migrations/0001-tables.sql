@@ -8,7 +8,7 @@ CREATE TABLE inputs (
   id TEXT NOT NULL,
   client TEXT NOT NULL,
   input TEXT NOT NULL,
-  fixed TEXT NOT NULL                       -- {options, correlationId, trace}
+  fixed TEXT NOT NULL                       -- {options, correlationId, trace, parent}
 ) STRICT;
 
 -- Open and quarantined jobs.
@@ -30,9 +30,10 @@ CREATE TABLE jobs (
   lease_until INTEGER,
   timers TEXT NOT NULL,                     -- {name: instant}
   due_at INTEGER,                           -- the earliest of them
+  beside INTEGER NOT NULL,                  -- which other tables may know the job: a bit each (beside.ts)
   created_at INTEGER NOT NULL,
   entered_at INTEGER NOT NULL,
-  rest TEXT NOT NULL,                       -- {wait, lease, resume, result, error}
+  rest TEXT NOT NULL,                       -- {wait, lease, resume, result, error, results?, answer?, decided?}
   data TEXT NOT NULL
 ) STRICT;
 CREATE INDEX jobs_runnable ON jobs (blueprint, blueprint_version, n) WHERE runnable = 1;
@@ -43,7 +44,8 @@ CREATE INDEX jobs_leased ON jobs (lease_until) WHERE lease_until IS NOT NULL;
 
 -- Ended jobs: one immutable row each.
 CREATE TABLE ended_jobs (
-  n INTEGER PRIMARY KEY,
+  ordinal INTEGER PRIMARY KEY,              -- in the order of their ends, in which they are forgotten
+  n INTEGER NOT NULL,
   id TEXT NOT NULL UNIQUE,
   version INTEGER NOT NULL,
   client TEXT NOT NULL,
@@ -95,7 +97,8 @@ CREATE TABLE tasks (
   due_at INTEGER,
   spec TEXT NOT NULL
 ) STRICT;
-CREATE INDEX tasks_by_job ON tasks (job);
+CREATE INDEX tasks_by_job ON tasks (job, id);
+CREATE INDEX tasks_idle ON tasks (job) WHERE status <> 'PENDING' AND due_at IS NULL;
 CREATE INDEX tasks_queue ON tasks (class, rank, n, lost_runs) WHERE queued = 1;
 CREATE INDEX tasks_held ON tasks (worker, hand_out) WHERE worker IS NOT NULL;
 CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
@@ -125,12 +128,82 @@ CREATE INDEX idempotency_sweep ON idempotency (look_at);
 CREATE TABLE reservations (
   id INTEGER PRIMARY KEY,
   key TEXT NOT NULL,
-  job INTEGER NOT NULL,
+  job INTEGER,                              -- null: settled, it stays until it expires
   amount REAL NOT NULL,
-  expires_at INTEGER
+  expires_at INTEGER,
+  until_wait INTEGER NOT NULL               -- given back when the job's wait ends
 ) STRICT;
 CREATE INDEX reservations_by_key ON reservations (key, expires_at);
-CREATE INDEX reservations_by_job ON reservations (job);
+CREATE INDEX reservations_by_job ON reservations (job) WHERE job IS NOT NULL;
+CREATE INDEX reservations_settled ON reservations (expires_at) WHERE job IS NULL;
+
+-- Who waits for a share of a key; the first to have arrived is the first to be served.
+CREATE TABLE waiters (
+  key TEXT NOT NULL,
+  job INTEGER NOT NULL,
+  PRIMARY KEY (key, job)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX waiters_by_job ON waiters (job);
+
+-- What was left for a job, in the order of arrival.
+CREATE TABLE inbox (
+  n INTEGER PRIMARY KEY,
+  job INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  body TEXT NOT NULL,
+  expires_at INTEGER
+) STRICT;
+CREATE INDEX inbox_by_job ON inbox (job, id);
+
+-- Signals that a job has taken.
+CREATE TABLE seen (
+  job INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  PRIMARY KEY (job, id)
+) STRICT, WITHOUT ROWID;
+
+-- Correlation keys under which open jobs get signals.
+CREATE TABLE addresses (
+  client TEXT NOT NULL,
+  key TEXT NOT NULL,
+  job INTEGER NOT NULL,
+  PRIMARY KEY (client, key, job)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX addresses_by_job ON addresses (job);
+
+-- Signals to keys that nobody has registered yet.
+CREATE TABLE letters (
+  n INTEGER PRIMARY KEY,
+  client TEXT NOT NULL,
+  key TEXT NOT NULL,
+  id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  body TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  UNIQUE (client, key, id)
+) STRICT;
+CREATE INDEX letters_sweep ON letters (expires_at);
+
+-- What the steps of a job's present stay in its state have given.
+CREATE TABLE memos (
+  job INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (job, name)
+) STRICT;
+
+-- Attributes of all jobs, for lists that ask for them. Values are canonical JSON. They are found by
+-- the job's own id, so that a list walks them in its order.
+CREATE TABLE attributes (
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  job_id TEXT NOT NULL,
+  PRIMARY KEY (name, value, job_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attributes_by_job ON attributes (job_id);
 
 CREATE TABLE workers (
   id TEXT PRIMARY KEY,

@@ -1,0 +1,302 @@
+import { jsonWeight } from '../std/json.ts';
+import { applyAction, enterState, toFailed } from './advance.ts';
+import type { Action } from './any-action.ts';
+import type { Row } from './blueprint.ts';
+import { checkTarget, maxPayload } from './checks.ts';
+import { HandlerView } from './handler.ts';
+import type { Answer, ApprovalWait, BranchResult, EventWait, Job, ParallelWait } from './job.ts';
+import type {
+  DecidedSignal,
+  InboxItem,
+  InboxSignal,
+  OutsideSignal,
+  RefusalReason,
+  TimerName,
+} from './signal.ts';
+import { Step } from './step.ts';
+import type { StayAction } from './wait-actions.ts';
+
+/** What ends a wait, or leaves it standing: signals, decisions, children, branches, deadlines. */
+
+/** Decisions whose repetition is recognised. */
+const rememberedDecisions = 10;
+
+export function onOutside(step: Step, signal: OutsideSignal): RefusalReason | null {
+  const refusal = takeSignal(step, signal, signal.actor);
+  if (refusal === 'signal_not_expected' && step.blueprint.early.has(signal.name)) {
+    return keepForLater(step, signal);
+  }
+  if (refusal === null) step.seen(signal.id);
+  return refusal;
+}
+
+/** Lies in the inbox until the job waits for it. */
+function keepForLater(step: Step, { id, name, data }: OutsideSignal): null {
+  const item = { id: `signal:${id}`, kind: 'signal', name, body: data } as const;
+  const expiresAfterMs = step.blueprint.early.get(name) ?? null;
+  step.post({ jobId: step.job.id, item, expiresAfterMs });
+  step.seen(id);
+  step.note({ type: 'signal_kept', state: step.job.state, reason: name });
+  return null;
+}
+
+/** Refused where nothing in the present wait, and no row of the state, takes it. */
+function takeSignal(step: Step, { name, data }: Answer, actor: string): RefusalReason | null {
+  const { wait, state } = step.job;
+  // A handler's retry, or a delayed start, is no wait of the author's.
+  if (wait === null || (wait.type === 'timer' && wait.to === null)) return 'signal_not_expected';
+  const taken = { type: 'signal_taken', state, reason: name, actor } as const;
+  const target =
+    'signals' in wait && Object.hasOwn(wait.signals, name) ? wait.signals[name] : undefined;
+  const row = target ?? step.state.rows.get(name);
+  if (row !== undefined) {
+    step.note(taken);
+    return applyRow(step, row, { name, data });
+  }
+  if (wait.type !== 'event' || !resets(wait, name, false)) return 'signal_not_expected';
+  step.note(taken);
+  resetSilence(step, wait, name, false);
+  return null;
+}
+
+/** A row that throws changes nothing: its sender is told, and the job waits on. */
+function applyRow(step: Step, row: Row, answer: Answer): RefusalReason | null {
+  if (typeof row === 'string') {
+    leaveFor(step, row, answer);
+    return null;
+  }
+  try {
+    const view = viewOf(step, answer);
+    const action = typeof row === 'function' ? row(view, answer) : row;
+    if (action?.type === 'stay') return staying(step, action, view, answer);
+    step.leaveWait();
+    step.set({ wait: null, answer });
+    const next = applyAction(step, action as Action, view.dataAfter());
+    if (next !== null) enterState(step, next);
+    return null;
+  } catch {
+    return 'row_failed';
+  }
+}
+
+function viewOf(step: Step, answer: Answer): HandlerView {
+  const { context, blueprint } = step;
+  return new HandlerView({ ...step.job, answer }, { ...context, stores: blueprint.stores });
+}
+
+function staying(step: Step, action: StayAction<string>, view: HandlerView, answer: Answer): null {
+  action.reduce?.(view.data, answer);
+  if (action.in !== undefined && action.in !== step.job.state) showIn(step, action.in);
+  const data = view.dataAfter();
+  if (jsonWeight(data, maxPayload) >= maxPayload) throw new Error('job.data would be too large');
+  step.set({ data });
+  const { wait } = step.job;
+  if (wait?.type === 'event') resetSilence(step, wait, answer.name, true);
+  return null;
+}
+
+/** The job is shown in another state and waits on. */
+function showIn(step: Step, state: string): void {
+  checkTarget(step, state);
+  step.note({ type: 'state_entered', state, from: step.job.state });
+  step.set({ state });
+}
+
+function resets({ silence }: EventWait, name: string, isMapped: boolean): boolean {
+  if (silence === null) return false;
+  if (silence.resetBy === 'mapped') return isMapped;
+  return silence.resetBy === 'any' || silence.resetBy.includes(name);
+}
+
+function resetSilence(step: Step, wait: EventWait, name: string, isMapped: boolean): void {
+  if (!resets(wait, name, isMapped) || wait.silence === null) return;
+  step.rearm({ name: 'silence', afterMs: wait.silence.afterMs });
+}
+
+function leaveFor(step: Step, target: string, answer: Answer | null): void {
+  step.leaveWait();
+  step.set({ wait: null, ...(answer === null ? {} : { answer }) });
+  enterState(step, target);
+}
+
+/** The very decision that was given on an earlier wait: harmless, whatever the job does now. */
+export function isRepeated({ decided }: Job, { wait, decision }: DecidedSignal): boolean {
+  return decided.some((one) => one.wait === wait && one.decision === decision);
+}
+
+export function onDecided(step: Step, signal: DecidedSignal): RefusalReason | null {
+  const { wait, decided } = step.job;
+  const { decision, comment, actor, data } = signal;
+  if (wait?.type !== 'approval') return 'nothing_to_decide';
+  if (!isAbout(wait, signal)) return 'decision_outdated';
+  const target =
+    isReserved(decision) || !Object.hasOwn(wait.on, decision) ? undefined : wait.on[decision];
+  if (target === undefined) return 'decision_unknown';
+  step.note({
+    type: 'approval_decided',
+    state: step.job.state,
+    reason: decision,
+    actor,
+    details: { wait: wait.id, hash: wait.hash, comment, data },
+  });
+  step.set({ decided: [...decided, { wait: wait.id, decision }].slice(-rememberedDecisions) });
+  leaveFor(step, target, { name: decision, data: { approver: actor, comment, data } });
+  return null;
+}
+
+/** Answers of the clock, which nobody can give. */
+export function isReserved(decision: string): boolean {
+  return decision === 'timeout' || decision === 'escalated';
+}
+
+/** A decision on content names it; on a mere message it may name nothing. */
+function isAbout(wait: ApprovalWait, { wait: id, hash, revision }: DecidedSignal): boolean {
+  if (id !== null && id !== wait.id) return false;
+  if (hash !== null && hash !== wait.hash) return false;
+  if (revision !== null && revision !== wait.revision) return false;
+  return hash !== null || revision !== null || wait.show === null;
+}
+
+/** Looks at what lies in the inbox. Where nothing helps, the alarm that asked is switched off. */
+export function onInbox(step: Step, { items }: InboxSignal): RefusalReason | null {
+  const { wait } = step.job;
+  const order = items.find(({ kind }) => kind === 'cancel');
+  if (order !== undefined) {
+    step.take(order.id);
+    step.leaveWait();
+    endCancelled(step, 'parent', 'the job that started it waits no more');
+    return null;
+  }
+  if (wait?.type === 'parallel') {
+    const branches = items.filter(({ kind }) => kind === 'branch');
+    if (branches.length === wait.count) return join(step, wait, branches);
+  }
+  if (wait?.type === 'child') {
+    const child = items.find(({ kind, id }) => kind === 'child' && id === wait.jobId);
+    if (child !== undefined) return onChild(step, child);
+  }
+  step.disarm('inbox');
+  for (const item of items) {
+    if (item.kind !== 'signal') continue;
+    takeEarly(step, item);
+    // What a next wait may take is looked at when that has begun.
+    if (step.isElsewhere) break;
+  }
+  return null;
+}
+
+function takeEarly(step: Step, { id, name, body }: InboxItem): void {
+  const signal = { name, data: body };
+  // Tried on a step of its own first: a refusal must leave no trace on this one.
+  const refusal = takeSignal(new Step(step.job, step.blueprint, step.context), signal, 'early');
+  if (refusal === 'signal_not_expected') return;
+  step.take(id);
+  if (refusal === null) takeSignal(step, signal, 'early');
+  else step.note({ type: 'signal_refused', state: step.job.state, reason: `${name}: ${refusal}` });
+}
+
+function join(step: Step, wait: ParallelWait, branches: readonly InboxItem[]): null {
+  // Written by `collect`, as a BranchResult.
+  const ended = branches.map(({ id, body }) => [id, body as unknown as BranchResult] as const);
+  ended.sort(([, a], [, b]) => a.index - b.index);
+  const results = Object.fromEntries(ended);
+  for (const { id } of branches) step.take(id);
+  step.note({ type: 'fan_out_ended', state: step.job.state, to: wait.to, number: wait.count });
+  step.set({ wait: null });
+  if (jsonWeight(results, maxPayload) >= maxPayload) {
+    const message = 'the results of the fan-out hold more than 16 Mi characters';
+    toFailed(step, { code: 'DATA_TOO_LARGE', message });
+    return null;
+  }
+  step.bring({ results });
+  enterState(step, wait.to);
+  return null;
+}
+
+function onChild(step: Step, { id, name, body }: InboxItem): null {
+  const { wait } = step.job;
+  const on = wait?.type === 'child' ? wait.on : {};
+  step.take(id);
+  step.note({ type: 'child_ended', state: step.job.state, reason: name, details: { job: id } });
+  const target = on[name] ?? (name === 'finished' ? on.success : on.failure);
+  const ended = body as { result: null; error: null };
+  step.set({ wait: null, answer: { name, data: { job_id: id, ...ended } } });
+  if (target !== undefined) enterState(step, target);
+  else toFailed(step, { code: `CHILD_${name.toUpperCase()}`, message: `child ${id} is ${name}` });
+  return null;
+}
+
+export function endCancelled(step: Step, actor: string, reason: string): void {
+  step.task({ type: 'cancel_all' });
+  step.await({
+    status: 'cancelled',
+    state: step.shownAs('cancelled'),
+    wait: null,
+    resume: null,
+    result: null,
+    error: { code: 'CANCELLED', message: reason },
+  });
+  step.tellParent('cancelled');
+  step.note({ type: 'job_cancelled', state: step.job.state, reason, actor });
+}
+
+/** A deadline of a wait. */
+export function onWaitDeadline(step: Step, name: TimerName): RefusalReason | null {
+  const { wait } = step.job;
+  switch (name) {
+    case 'deadline':
+      if (wait === null || !('on' in wait) || wait.type === 'task') return 'nothing_due';
+      return spendWait(
+        step,
+        name,
+        wait.on.timeout ?? (wait.type === 'child' ? wait.on.failure : undefined),
+      );
+    case 'silence':
+      if (wait?.type !== 'event') return 'nothing_due';
+      return spendWait(step, name, wait.on.silence ?? wait.on.timeout);
+    case 'poll':
+      if (wait?.type !== 'event' || wait.poll === null) return 'nothing_due';
+      return poll(step, wait.poll);
+    case 'escalate':
+      return wait?.type === 'approval' ? escalate(step, wait) : 'nothing_due';
+    default:
+      return 'nothing_due';
+  }
+}
+
+function spendWait(step: Step, name: 'deadline' | 'silence', target: string | undefined): null {
+  const code = name === 'silence' ? 'SILENCE' : 'WAIT_TIMEOUT';
+  const message =
+    name === 'silence' ? 'no signal came in time' : 'the wait took longer than its deadline';
+  step.note({ type: 'wait_timed_out', state: step.job.state, reason: code });
+  step.leaveWait();
+  step.set({
+    wait: null,
+    error: { code, message },
+    answer: { name: name === 'silence' ? name : 'timeout', data: null },
+  });
+  if (target === undefined) toFailed(step, { code, message });
+  else enterState(step, target);
+  return null;
+}
+
+function poll(step: Step, { everyMs, enter }: NonNullable<EventWait['poll']>): null {
+  step.note({ type: 'polled', state: step.job.state });
+  if (enter !== null && enter !== step.job.state) {
+    step.note({ type: 'state_entered', state: enter, from: step.job.state });
+    step.set({ state: enter });
+  }
+  step.rearm({ name: 'poll', afterMs: everyMs });
+  return null;
+}
+
+function escalate(step: Step, wait: ApprovalWait): null {
+  step.note({ type: 'approval_escalated', state: step.job.state, details: { wait: wait.id } });
+  const target = wait.on.escalated;
+  if (target !== undefined) leaveFor(step, target, { name: 'escalated', data: null });
+  else {
+    step.set({ wait: { ...wait, escalated: true } });
+    step.disarm('escalate');
+  }
+  return null;
+}

@@ -1,0 +1,61 @@
+import { durationMs } from '../std/duration.ts';
+import type { Action } from './any-action.ts';
+import type { Shares } from './share-actions.ts';
+import type { Step } from './step.ts';
+
+/** What actions take, settle and give back, as part of a step. */
+
+/** The longest wait for a share before the job looks again, if nobody told it. */
+const lookAgainMs = 60_000;
+
+/** Of an action; a dispatch may name its place in short. */
+export function sharesOf(action: Action): Shares {
+  const { shares = {} } = action;
+  if (action.type !== 'dispatch' || action.options?.concurrencyKey === undefined) return shares;
+  const { key, limit } = action.options.concurrencyKey;
+  return { ...shares, reserve: [...(shares.reserve ?? []), { key, limit, until: 'wait' }] };
+}
+
+/** @throws Error where a share is none, or could never be had. */
+export function checkShares({ reserve = [], settle = [], release = [], keys = [] }: Shares): void {
+  for (const { key, amount = 1, limit, expiresAfter } of reserve) {
+    if (expiresAfter !== undefined) durationMs(expiresAfter);
+    if (!isName(key) || !(amount >= 0) || !(amount <= limit))
+      throw new Error(`reserves key ${JSON.stringify(key)}, amount ${amount}, limit ${limit}`);
+  }
+  for (const { key, amount } of settle) {
+    if (!isName(key) || !(amount >= 0))
+      throw new Error(`settles key ${JSON.stringify(key)}, amount ${amount}`);
+  }
+  for (const key of [...release, ...keys]) {
+    if (!isName(key)) throw new Error(`names a key that is none: ${JSON.stringify(key)}`);
+  }
+}
+
+function isName(key: unknown): boolean {
+  return typeof key === 'string' && key !== '' && key.length <= 500;
+}
+
+/** @returns the key that was found full when this decision was tried before, or null. */
+export function fullKey(step: Step, { reserve = [] }: Shares): string | null {
+  return reserve.find(({ key }) => step.context.full.has(key))?.key ?? null;
+}
+
+export function takeShares(step: Step, shares: Shares): void {
+  for (const { key, amount = 1, limit, expiresAfter, until = 'job' } of shares.reserve ?? []) {
+    const expiresAfterMs = expiresAfter === undefined ? null : durationMs(expiresAfter);
+    step.reserve({ key, amount, limit, expiresAfterMs, until });
+  }
+  for (const { key, amount } of shares.settle ?? []) step.settle(key, amount);
+  for (const key of shares.release ?? []) step.release(key);
+  for (const key of shares.keys ?? []) step.register(key);
+}
+
+/** The job waits for a place under the key; its present handler then runs again. */
+export function queueForShare(step: Step, key: string): void {
+  step.note({ type: 'share_awaited', state: step.job.state, reason: key });
+  const status = step.job.entry === 0 ? 'pending' : 'waiting_for_timer';
+  step.await({ status, wait: { type: 'timer', to: null, key } }, [
+    { name: 'wake', afterMs: lookAgainMs },
+  ]);
+}

@@ -1,0 +1,2 @@
+-- ?1 job number
+DELETE FROM addresses WHERE job = ?1

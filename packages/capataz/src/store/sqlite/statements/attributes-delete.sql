@@ -1,0 +1,2 @@
+-- ?1 job id
+DELETE FROM attributes WHERE job_id = ?1

@@ -1,0 +1,2 @@
+-- ?1 ordinal
+DELETE FROM ended_jobs WHERE ordinal = ?1

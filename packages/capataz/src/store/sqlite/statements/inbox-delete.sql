@@ -1,0 +1,2 @@
+-- ?1 job number
+DELETE FROM inbox WHERE job = ?1

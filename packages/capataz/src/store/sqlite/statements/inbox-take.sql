@@ -1,0 +1,2 @@
+-- ?1 job number, ?2 id
+DELETE FROM inbox WHERE job = ?1 AND id = ?2

@@ -1,0 +1,2 @@
+-- ?1 job number
+DELETE FROM inputs WHERE n = ?1

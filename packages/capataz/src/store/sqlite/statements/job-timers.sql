@@ -1,0 +1,2 @@
+-- ?1 number
+SELECT timers FROM jobs WHERE n = ?1

@@ -1,0 +1,2 @@
+-- ?1 job number
+DELETE FROM memos WHERE job = ?1

@@ -1,0 +1,2 @@
+-- ?1 job number
+DELETE FROM seen WHERE job = ?1

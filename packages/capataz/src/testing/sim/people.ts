@@ -1,0 +1,87 @@
+import type { Job } from '../../core/job.ts';
+import type { SentSignal } from '../../engine/ports.ts';
+import type { JsonObject } from '../../std/json.ts';
+import type { Dice } from './dice.ts';
+import type { World } from './world.ts';
+
+/** Who decides and who sends: scripted people, whose letters may be sent twice or to the wrong wait. */
+export class People {
+  readonly #world: World;
+  /** Job → ids of the ticks that the server said it took. */
+  readonly told = new Map<string, Set<string>>();
+  readonly #stopped = new Set<string>();
+  #count = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Something is said to some of the jobs; in the end (`firm`) to all of them what ends their waits. */
+  async speak(dice: Dice, firm: boolean): Promise<void> {
+    const jobs = await this.#world.truth.jobs({ status: [...speakable], limit: 1_000 });
+    for (const job of jobs) {
+      if (isForgotten(job) || (!firm && !dice.chance(0.3))) continue;
+      if (job.wait?.type === 'approval') this.#decide(job, dice, firm);
+      else if (job.blueprint === 'listener') this.#send(job, dice, firm);
+    }
+  }
+
+  #decide(job: Job, dice: Dice, firm: boolean): void {
+    const { engine } = this.#world;
+    if (engine === null || job.wait?.type !== 'approval') return;
+    const isWrong = !firm && dice.chance(0.2);
+    const decision = dice.chance(0.7) ? 'approved' : 'rejected';
+    const one = {
+      decision,
+      wait: job.wait.id,
+      hash: isWrong ? 'another' : job.wait.hash,
+      revision: null,
+      actor: isWrong ? 'mallory' : 'ana',
+      comment: null,
+      data: null,
+    };
+    this.#world.note(`${one.actor}: ${decision} ${job.id}`);
+    for (let times = dice.between(1, 2); times > 0; times -= 1) {
+      engine.signals.decide(job.id, one).catch(() => undefined);
+    }
+  }
+
+  #send(job: Job, dice: Dice, firm: boolean): void {
+    const { engine } = this.#world;
+    if (engine === null) return;
+    this.#count += 1;
+    const name = firm || dice.chance(0.2) ? 'stop' : 'tick';
+    const id = `${name}-${this.#count}`;
+    const to = dice.chance(0.3) ? { key: `listener-${job.id}` } : { jobId: job.id };
+    const signal: SentSignal = { client: 'sim', to, name, id, data: id, actor: 'sender' };
+    // What follows a stop may find the job ended, also where both wait in its inbox.
+    const wasStopped = this.#stopped.has(job.id);
+    if (name === 'stop') this.#stopped.add(job.id);
+    const copies = Array.from({ length: dice.between(1, 2) }, () => signal);
+    this.#world.note(`sender: ${id} to ${job.id}`);
+    engine.signals
+      .send(copies)
+      .then((answers) => {
+        const isTaken = answers.some(({ type }) => type === 'taken');
+        if (isTaken && name === 'tick' && !wasStopped) this.#tell(job.id, id);
+      })
+      .catch(() => undefined);
+  }
+
+  #tell(jobId: string, id: string): void {
+    const ids = this.told.get(jobId) ?? new Set<string>();
+    this.told.set(jobId, ids.add(id));
+  }
+}
+
+/** Nobody ever speaks to some of them: there the deadlines have the last word. */
+function isForgotten({ input }: Job): boolean {
+  return Number((input as JsonObject).number) % 4 === 3;
+}
+
+const speakable = [
+  'pending',
+  'waiting_for_human',
+  'waiting_for_event',
+  'waiting_for_timer',
+] as const;
