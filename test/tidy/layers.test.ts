@@ -24,13 +24,28 @@ const allowedLayers: Readonly<Record<string, readonly string[]>> = {
   store: ['core', 'protocol', 'std'],
   'store/*': ['store', 'core', 'protocol', 'std'],
   files: ['protocol', 'std'],
+  bus: ['protocol', 'std'],
   engine: ['store', 'files', 'breaker', 'core', 'protocol', 'std'],
+  metrics: ['engine', 'store', 'breaker', 'core', 'protocol', 'std'],
   worker: ['files', 'protocol', 'std'],
   client: ['protocol', 'std'],
   config: ['protocol', 'core', 'std'],
   server: ['engine', 'store', 'store/*', 'files', 'breaker', 'config', 'core', 'protocol', 'std'],
+  compose: [
+    'server',
+    'client',
+    'metrics',
+    'engine',
+    'files',
+    'store/*',
+    'config',
+    'core',
+    'protocol',
+    'std',
+  ],
   cli: [
     'index.ts',
+    'compose',
     'server',
     'worker',
     'client',
@@ -44,14 +59,19 @@ const allowedLayers: Readonly<Record<string, readonly string[]>> = {
     'protocol',
     'std',
   ],
+  application: ['cli', 'compose', 'server', 'engine', 'store', 'config', 'core', 'protocol', 'std'],
   testing: [
     'index.ts',
+    'application',
     'cli',
+    'compose',
     'server',
     'worker',
     'client',
+    'metrics',
     'engine',
     'files',
+    'bus',
     'breaker',
     'store',
     'store/*',
@@ -104,6 +124,16 @@ test('database drivers are imported only by a backend in store/', () => {
       databaseDrivers,
       'use the store contract, or move the code into packages/capataz/src/store/<backend>/',
       ({ path }) => !/^store\/./.test(layerOf(path).folder),
+    ),
+  );
+});
+
+test('the driver of a broker is imported only by the bus', () => {
+  assertNone(
+    findImportsOf(
+      /^(?:rabbitmq-client|amqplib|@cloudamqp\/.*)(?:\/|$)/,
+      'use the Bus of packages/capataz/src/bus/contract.ts',
+      ({ path }) => layerOf(path).name !== 'bus',
     ),
   );
 });

@@ -13,11 +13,11 @@ if (Number(process.versions.node.split('.')[0]) < neededMajor) {
   process.exit(1);
 }
 
-const sourceMain = new URL('../src/cli/main.ts', import.meta.url);
+const sourceMain = new URL('../src/application/main.ts', import.meta.url);
 
 if (!existsSync(sourceMain)) {
   // The published package ships no sources.
-  await import('../dist/cli/main.js');
+  await import('../dist/application/main.js');
 } else if (import.meta.resolve('capataz').endsWith('/src/index.ts')) {
   await import(sourceMain.href);
 } else {

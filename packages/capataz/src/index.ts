@@ -21,6 +21,7 @@ export {
   type Row,
   type StateDefinition,
 } from './core/blueprint.ts';
+export { type Emission, emit } from './core/emit.ts';
 export type { ClientInfo, HandlerJob, RunningJob } from './core/handler.ts';
 export type { Answer, BranchResult } from './core/job.ts';
 export type { Requirements } from './core/requirements.ts';

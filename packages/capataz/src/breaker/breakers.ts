@@ -70,7 +70,7 @@ export class Breakers {
   /** The closed ones know least. If none can be spared, protection is lost, but never memory. */
   #forgetLongestIdle(): void {
     const all = [...this.#byName.values()];
-    const spare = all.filter(({ state, idleMs }) => state === 'closed' && idleMs > 0);
+    const spare = all.filter(({ state }) => state === 'closed');
     const [first, ...others] = spare.length > 0 ? spare : all;
     if (first === undefined) return;
     const victim = others.reduce((a, b) => (b.idleMs > a.idleMs ? b : a), first);

@@ -83,9 +83,9 @@ function settleProbe(
   now: number,
   limits: CircuitLimits,
 ): Circuit {
-  if (verdict === 'failure') return opened(now, limits);
   const probes = circuit.probes - 1;
   if (verdict === 'none') return { ...circuit, probes };
+  if (verdict !== 'success') return opened(now, limits);
   const successes = circuit.successes + 1;
   return successes >= limits.successThreshold
     ? closedCircuit

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { type Client, createClient } from '../client/index.ts';
+import type { Composition } from '../compose/composition.ts';
 import { type EffectiveConfig, requireSettings } from '../config/load.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { delay } from '../std/clock.ts';
 import { describeHolder } from '../store/sqlite/index.ts';
 import type { CliContext } from './context.ts';
 import { liveFetch } from './live-fetch.ts';
-import { serverSettings } from './options.ts';
+import { type ApplicationConfig, applicationSettings, serverSettings } from './options.ts';
 import { processLog } from './process-log.ts';
 
 /** Another command that works on the data folder is through in well under a second. */
@@ -30,6 +31,8 @@ export interface ConnectOptions {
    * whatever became of the modules, and move nothing. Default false.
    */
   readonly needsBlueprints?: boolean;
+  /** The application's own, where the command has flags for them. Default: read from elsewhere. */
+  readonly settings?: ApplicationConfig['values'];
 }
 
 interface Connect extends ConnectOptions {
@@ -50,7 +53,7 @@ export async function withClient<T>(connect: Connect, work: Work<T>): Promise<T>
   const { config, context } = connect;
   const url = config.values.url ?? (await holderUrl(config, context));
   if (url !== null) return work(clientOf(url, connect), null);
-  if (mayEmbed(config)) return withEmbedded(connect, work);
+  if (mayEmbed(config, context)) return withEmbedded(connect, work);
   return work(clientOf(await usualUrl(connect), connect), null);
 }
 
@@ -69,8 +72,9 @@ async function usualUrl(connect: Connect): Promise<string> {
 }
 
 /** A command in the wrong folder must not leave a new store behind. */
-function mayEmbed({ values, sources }: EffectiveConfig): boolean {
-  return existsSync(values.dataDir) || sources.dataDir !== 'default' || values.blueprints !== null;
+function mayEmbed({ values, sources }: EffectiveConfig, { application }: CliContext): boolean {
+  const isHome = values.blueprints !== null || application.composition.blueprints !== undefined;
+  return isHome || existsSync(values.dataDir) || sources.dataDir !== 'default';
 }
 
 /** @returns null when nobody holds the data folder. */
@@ -107,13 +111,35 @@ async function withEmbedded<T>(connect: Connect, work: Work<T>): Promise<T> {
   const log = processLog(values, context);
   context.stderr.write(`no server runs on ${values.dataDir}: working on it directly\n`);
   // Loaded when it is needed: a server takes as long to load as all the rest.
-  const { startServer } = await import('./compose.ts');
-  const server = await startServer({ config: values, context, log });
+  const { startServer } = await import('../compose/start.ts');
+  const { application, clock, random } = context;
+  const server = await startServer({
+    name: application.name,
+    config: values,
+    ...(needsBlueprints
+      ? {
+          composition: handlersOnly(application.composition),
+          settings: connect.settings ?? applicationSettings(null, context).values,
+        }
+      : { composition: {}, settings: {} }),
+    clock,
+    random,
+    log,
+  });
   try {
     return await work(clientOf(server.url, connect), server.url);
   } finally {
     await server.stop();
   }
+}
+
+/** Feeds, schedules and routes are the server's, which the application's own start brings up. */
+function handlersOnly({ blueprints, stores, onStop }: Composition): Composition {
+  return {
+    ...(blueprints === undefined ? {} : { blueprints }),
+    ...(stores === undefined ? {} : { stores }),
+    ...(onStop === undefined ? {} : { onStop }),
+  };
 }
 
 function clientOf(url: string, { config: { values }, context: { stderr } }: Connect): Client {

@@ -2,16 +2,13 @@ import { type Environment, processEnvironment } from '../config/environment.ts';
 import { codeOf } from '../config/toml.ts';
 import { type Clock, systemClock } from '../std/clock.ts';
 import { type Random, systemRandom } from '../std/random.ts';
-
-/** Where a command writes. */
-export interface Output {
-  write(text: string): void;
-  /** A terminal: colours and the log for people. */
-  readonly isTerminal: boolean;
-}
+import { type Application, capataz } from './application.ts';
+import type { Output } from './output.ts';
 
 /** The world of a command: everything that it reads or writes comes from here. */
 export interface CliContext {
+  /** Whose commands these are. */
+  readonly application: Application;
   readonly environment: Environment;
   /** Where relative paths start. */
   readonly directory: string;
@@ -32,8 +29,9 @@ export interface CliContext {
   exitCode: number;
 }
 
-export function processContext(): CliContext {
+export function processContext(application: Application = capataz): CliContext {
   return {
+    application,
     environment: processEnvironment(),
     directory: process.cwd(),
     // A reader that has seen enough, as `head` does, is no failure.

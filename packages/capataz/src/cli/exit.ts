@@ -58,7 +58,7 @@ const nextSteps: Readonly<Partial<Record<ErrorCode, string>>> = {
 };
 
 /** `error CODE: sentence`, and what to do. */
-export function errorText(error: unknown): string {
+export function errorText(error: unknown, name = 'capataz'): string {
   if (error instanceof UsageError) return `error USAGE: ${error.message}\n`;
   if (!(error instanceof CapatazError)) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -66,7 +66,7 @@ export function errorText(error: unknown): string {
   }
   const lines = messageLines(error);
   const message = lines.length === 1 ? ` ${lines[0]}` : `\n  ${lines.join('\n  ')}`;
-  const next = nextStep(error);
+  const next = nextStep(error)?.replaceAll('`capataz ', `\`${name} `) ?? null;
   return `error ${error.code}:${message}\n${next === null ? '' : `  ${next}\n`}`;
 }
 

@@ -1,4 +1,4 @@
-import type { Output } from './context.ts';
+import type { Output } from './output.ts';
 
 /**
  * `fetch`, which says when the connection of an event stream is lost and when it is back: the client

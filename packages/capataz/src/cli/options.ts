@@ -1,9 +1,17 @@
 import { type Command, Option } from 'commander';
-import { type EffectiveConfig, loadConfig } from '../config/load.ts';
+import {
+  type EffectiveConfig,
+  type EffectiveSettings,
+  environmentNames,
+  loadConfig,
+  loadSettings,
+} from '../config/load.ts';
 import {
   environmentName,
   flagName,
+  type Setting,
   type SettingName,
+  type SettingValue,
   settingNames,
   settingOf,
 } from '../config/settings.ts';
@@ -51,22 +59,35 @@ export function addSettings(
 ): Command {
   for (const name of names) {
     const setting = settingOf(name);
-    const meaning = meanings[name] ?? setting.meaning;
-    const value = setting.choices?.join('|') ?? setting.type;
     const flag = flagNames[name] ?? flagName(name);
     const short = shortFlags[name] === undefined ? '' : `${shortFlags[name]}, `;
-    const origin = [
-      environmentName(name),
-      ...(setting.default === null ? [] : [`default ${setting.default}`]),
-    ];
-    command.addOption(
-      new Option(`${short}${flag} <${value}>`, `${meaning} (${origin.join(', ')})`),
-    );
+    const meaning = meanings[name] ?? setting.meaning;
+    const words = { flag: `${short}${flag}`, variable: environmentName(name) };
+    command.addOption(settingOption({ ...setting, meaning }, words));
   }
   return command.option(
     '-c, --config <path>',
     'Configuration file. (CAPATAZ_CONFIG, default capataz.toml)',
   );
+}
+
+/** Gives a command flags for the application's own settings. */
+export function addApplicationSettings(command: Command, { application }: CliContext): Command {
+  const { settings, prefix } = application.settings;
+  for (const [name, setting] of Object.entries(settings)) {
+    const words = { flag: flagName(name), variable: environmentName(name, prefix) };
+    command.addOption(settingOption(setting, words));
+  }
+  return command;
+}
+
+function settingOption(
+  setting: Setting,
+  { flag, variable }: { readonly flag: string; readonly variable: string },
+): Option {
+  const value = setting.choices?.join('|') ?? setting.type;
+  const origin = setting.default === null ? variable : `${variable}, default ${setting.default}`;
+  return new Option(`${flag} <${value}>`, `${setting.meaning} (${origin})`);
 }
 
 /**
@@ -75,7 +96,7 @@ export function addSettings(
  */
 export function effectiveConfig(
   command: Command,
-  { environment, directory, stderr }: CliContext,
+  { environment, directory, stderr, application }: CliContext,
   {
     uses,
     flagNames = {},
@@ -87,7 +108,38 @@ export function effectiveConfig(
     given[name] = given[key];
     if (key !== name) delete given[key];
   }
-  const config = loadConfig({ flags: given, flagNames, environment, directory, uses });
+  const foreign = environmentNames(application.settings);
+  const config = loadConfig({ flags: given, flagNames, environment, directory, uses, foreign });
   for (const warning of config.warnings) stderr.write(`warning: ${warning}\n`);
   return config;
 }
+
+/**
+ * The application's own settings, from the flags of a command that has them, else from elsewhere.
+ * @throws CapatazError CONFIG_INVALID
+ */
+export function applicationSettings(
+  command: Command | null,
+  { environment, directory, stderr, application }: CliContext,
+): ApplicationConfig {
+  const { settings } = application;
+  if (Object.keys(settings.settings).length === 0) return noSettings;
+  const flags = command === null ? {} : command.optsWithGlobals();
+  const config = loadSettings<ApplicationConfig['values']>(
+    { flags, environment, directory },
+    settings,
+  );
+  for (const warning of config.warnings) stderr.write(`warning: ${warning}\n`);
+  return config;
+}
+
+export type ApplicationConfig = EffectiveSettings<Readonly<Record<string, SettingValue | null>>>;
+
+const noSettings: ApplicationConfig = {
+  values: {},
+  sources: {},
+  file: null,
+  unused: [],
+  warnings: [],
+  faults: [],
+};

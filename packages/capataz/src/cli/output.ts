@@ -1,6 +1,12 @@
 import { styleText } from 'node:util';
 import type { HistoryView } from '../client/index.ts';
-import type { Output } from './context.ts';
+
+/** Where a command writes. */
+export interface Output {
+  write(text: string): void;
+  /** A terminal: colours and the log for people. */
+  readonly isTerminal: boolean;
+}
 
 export type Style = 'red' | 'green' | 'yellow' | 'dim' | 'bold';
 

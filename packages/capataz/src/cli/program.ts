@@ -1,4 +1,6 @@
 import { Command, CommanderError } from 'commander';
+import { packageVersion } from '../compose/version.ts';
+import { applicationCommand } from './application-command.ts';
 import { approvalsCommand } from './commands/approvals.ts';
 import { blueprintsCommand } from './commands/blueprints.ts';
 import { configCommand } from './commands/config.ts';
@@ -12,28 +14,32 @@ import { workerCommand } from './commands/worker.ts';
 import { workersCommand } from './commands/workers.ts';
 import type { CliContext } from './context.ts';
 import { errorText, exitCodeHelp, exitCodeOf, exitCodes } from './exit.ts';
-import { packageVersion } from './version.ts';
 
 /** Every command, in the order of the help. */
+const commands = {
+  dev: devCommand,
+  serve: serveCommand,
+  worker: workerCommand,
+  jobs: jobsCommand,
+  approvals: approvalsCommand,
+  dlq: dlqCommand,
+  why: whyCommand,
+  workers: workersCommand,
+  blueprints: blueprintsCommand,
+  doctor: doctorCommand,
+  config: configCommand,
+};
+
+export const commandNames: readonly string[] = Object.keys(commands);
+
 export function createProgram(context: CliContext): Command {
-  const program = new Command('capataz')
+  const { name, commands: further } = context.application;
+  const program = new Command(name)
     .description('A durable job orchestrator')
     .version(packageVersion())
     .addHelpText('afterAll', exitCodeHelp);
-  const commands = [
-    devCommand,
-    serveCommand,
-    workerCommand,
-    jobsCommand,
-    approvalsCommand,
-    dlqCommand,
-    whyCommand,
-    workersCommand,
-    blueprintsCommand,
-    doctorCommand,
-    configCommand,
-  ];
-  for (const create of commands) program.addCommand(create(context));
+  for (const create of Object.values(commands)) program.addCommand(create(context));
+  for (const own of further) program.addCommand(applicationCommand(own, context));
   prepare(program, context);
   return program;
 }
@@ -45,7 +51,7 @@ export async function run(args: readonly string[], context: CliContext): Promise
     return context.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
-    context.stderr.write(errorText(error));
+    context.stderr.write(errorText(error, context.application.name));
     return exitCodeOf(error);
   }
 }

@@ -8,36 +8,45 @@ import {
   environmentName,
   fileKey,
   flagName,
+  ownPrefix,
   type Setting,
+  type SettingDeclarations,
   type SettingName,
-  settingNames,
-  settingOf,
+  type SettingValue,
+  settings,
 } from './settings.ts';
 import { codeOf, readToml, type TomlTable } from './toml.ts';
-import {
-  type Parsed,
-  parseFileValue,
-  parseSeconds,
-  parseText,
-  type SettingValue,
-} from './values.ts';
+import { type Parsed, parseFileValue, parseSeconds, parseText } from './values.ts';
 
 export interface ConfigSources {
   /** Text by name, as the command line gave it; the name `config` is the file's. */
   readonly flags: Readonly<Record<string, unknown>>;
   /** Where a flag is not named as its setting: `worker --token` sets `workerToken`. */
-  readonly flagNames?: Readonly<Partial<Record<SettingName, string>>>;
+  readonly flagNames?: Readonly<Partial<Record<string, string>>>;
   readonly environment: Environment;
   /** Where relative paths of flags and environment start, and where `capataz.toml` is looked for. */
   readonly directory: string;
   /** A value in the environment for any other setting stops nothing. Default: every setting. */
-  readonly uses?: readonly SettingName[];
+  readonly uses?: readonly string[];
+  /** Names in the environment that begin with the prefix and are somebody else's. */
+  readonly foreign?: readonly string[];
 }
 
-export interface EffectiveConfig {
-  readonly values: Config;
+/** Settings that are read together: ours, or those of an application. */
+export interface SettingTable {
+  readonly settings: SettingDeclarations;
+  /** Of their names in the environment: `CAPATAZ_`. */
+  readonly prefix: string;
+  /** Looked for in the directory, unless the flag `--config` or `<prefix>CONFIG` names another. */
+  readonly fileName: string;
+  /** The flag `--config` names the file. */
+  readonly hasConfigFlag: boolean;
+}
+
+export interface EffectiveSettings<Values> {
+  readonly values: Values;
   /** Where each value came from, in words: `flag --port`, `environment API_PORT (alias)`, … */
-  readonly sources: Readonly<Record<SettingName, string>>;
+  readonly sources: Readonly<Record<keyof Values & string, string>>;
   /** The file that was read; null if there is none. */
   readonly file: string | null;
   /** Names in the environment that begin with ours and are no settings. */
@@ -48,8 +57,10 @@ export interface EffectiveConfig {
   readonly faults: readonly Fault[];
 }
 
+export type EffectiveConfig = EffectiveSettings<Config>;
+
 export interface Fault extends Problem {
-  readonly name: SettingName;
+  readonly name: string;
 }
 
 /** A raw value with the words for where it came from, and where its relative paths start. */
@@ -65,42 +76,56 @@ interface FoundInEnvironment extends Found {
 }
 
 interface Notes {
-  readonly uses: ReadonlySet<SettingName>;
+  readonly uses: ReadonlySet<string>;
   readonly warnings: string[];
   readonly faults: Fault[];
 }
 
-const ownPrefix = 'CAPATAZ_';
-/** Ours, but no settings. */
-const noSettings = ['CAPATAZ_CONFIG', 'CAPATAZ_TEST_RUN'];
+/** What has a prefix and is no setting: switches of our own tests, and where the file lies. */
+const noSettings = ['CONFIG', 'TEST_RUN', 'TEST_CLOCK'];
+
+const ownTable: SettingTable = {
+  settings,
+  prefix: ownPrefix,
+  fileName: 'capataz.toml',
+  hasConfigFlag: true,
+};
+
+/** Our own settings. @throws CapatazError CONFIG_INVALID */
+export function loadConfig(sources: ConfigSources): EffectiveConfig {
+  return loadSettings<Config>(sources, ownTable);
+}
 
 /**
- * Flags win over the environment, that over `capataz.toml`, that over the defaults.
+ * Flags win over the environment, that over the file, that over the defaults.
  * @throws CapatazError CONFIG_INVALID that lists every problem with file, entry and field.
  */
-export function loadConfig(sources: ConfigSources): EffectiveConfig {
+export function loadSettings<Values>(
+  sources: ConfigSources,
+  table: SettingTable,
+): EffectiveSettings<Values> {
   const problems = new Problems();
-  const file = findFile(sources, problems);
-  const table = file === null ? {} : (readToml(file, problems) ?? {});
-  if (file !== null) checkFileKeys(file, table, problems);
-  const unused = checkEnvironmentNames(sources.environment, problems);
-  const notes: Notes = { uses: new Set(sources.uses ?? settingNames), warnings: [], faults: [] };
-  const values: Partial<Record<SettingName, SettingValue | null>> = {};
-  const origins: Partial<Record<SettingName, string>> = {};
-  for (const name of settingNames) {
-    const setting = settingOf(name);
+  const file = findFile(sources, table, problems);
+  const content = file === null ? {} : (readToml(file, problems) ?? {});
+  if (file !== null) checkFileKeys(file, content, table, problems);
+  const unused = checkEnvironmentNames(sources, table, problems);
+  const names = Object.keys(table.settings);
+  const notes: Notes = { uses: new Set(sources.uses ?? names), warnings: [], faults: [] };
+  const values: Record<string, SettingValue | null> = {};
+  const origins: Record<string, string> = {};
+  for (const [name, setting] of Object.entries(table.settings)) {
     const found =
       findFlag(name, setting, sources) ??
-      findInEnvironment(name, setting, sources, notes) ??
-      findInFile(name, setting, { file, table, problems });
+      findInEnvironment({ name, setting, prefix: table.prefix }, sources, notes) ??
+      findInFile(name, setting, { file, table: content, problems });
     origins[name] = found?.source ?? 'default';
     values[name] = found === null ? defaultOf(setting, sources) : accept(setting, found, problems);
   }
   problems.throwIfAny();
   // The loop has filled every name, each by the parser of its type.
   return {
-    values: values as Config,
-    sources: origins as Record<SettingName, string>,
+    values: values as Values,
+    sources: origins as Record<keyof Values & string, string>,
     file,
     unused,
     warnings: notes.warnings,
@@ -108,29 +133,45 @@ export function loadConfig(sources: ConfigSources): EffectiveConfig {
   };
 }
 
+/** What holds where nothing was given: neither flags nor environment nor file. */
+export function defaultSettings<Values>(
+  { settings }: Pick<SettingTable, 'settings'>,
+  directory: string,
+): Values {
+  const none = { flags: {}, environment: {}, directory };
+  const values = Object.entries(settings).map(([name, setting]) => [
+    name,
+    defaultOf(setting, none),
+  ]);
+  // Every name, each by the parser of its type.
+  return Object.fromEntries(values) as Values;
+}
+
 /**
  * For a command that turns out to use more than it said.
  * @throws CapatazError CONFIG_INVALID when the environment is wrong about one of these settings.
  */
 export function requireSettings({ faults }: EffectiveConfig, names: readonly SettingName[]): void {
+  const wanted: readonly string[] = names;
   const problems = new Problems();
   for (const { name, where, message } of faults) {
-    if (names.includes(name)) problems.add(where, message);
+    if (wanted.includes(name)) problems.add(where, message);
   }
   problems.throwIfAny();
 }
 
 function findFile(
   { flags, environment, directory }: ConfigSources,
+  { prefix, fileName, hasConfigFlag }: SettingTable,
   problems: Problems,
 ): string | null {
-  const flag = flags.config;
-  const given = typeof flag === 'string' ? flag : environment.CAPATAZ_CONFIG;
-  const path = resolve(directory, given ?? 'capataz.toml');
+  const flag = hasConfigFlag ? flags.config : undefined;
+  const given = typeof flag === 'string' ? flag : environment[`${prefix}CONFIG`];
+  const path = resolve(directory, given ?? fileName);
   if (existsSync(path)) return path;
   if (given !== undefined) {
     problems.add(
-      flag === given ? 'flag --config' : 'environment CAPATAZ_CONFIG',
+      flag === given ? 'flag --config' : `environment ${prefix}CONFIG`,
       `${path} does not exist`,
     );
   }
@@ -138,7 +179,7 @@ function findFile(
 }
 
 function findFlag(
-  name: SettingName,
+  name: string,
   setting: Setting,
   { flags, flagNames, directory }: ConfigSources,
 ): Found | null {
@@ -148,13 +189,19 @@ function findFlag(
   return { source: `flag ${flag}`, base: directory, parsed: parseText(setting, text) };
 }
 
+interface Named {
+  readonly name: string;
+  readonly setting: Setting;
+  readonly prefix: string;
+}
+
 function findInEnvironment(
-  name: SettingName,
-  setting: Setting,
+  named: Named,
   sources: ConfigSources,
   { uses, warnings, faults }: Notes,
 ): Found | null {
-  for (const found of givenInEnvironment(name, setting, sources)) {
+  const { name, setting } = named;
+  for (const found of givenInEnvironment(named, sources)) {
     const problem = problemOf(setting, found);
     if (problem === null) return found;
     const where = found.source;
@@ -166,13 +213,12 @@ function findInEnvironment(
 }
 
 function* givenInEnvironment(
-  name: SettingName,
-  setting: Setting,
+  { name, setting, prefix }: Named,
   { environment, directory }: ConfigSources,
 ): Generator<FoundInEnvironment> {
-  const names = [{ name: environmentName(name) }, ...(setting.aliases ?? [])];
+  const names = [{ name: environmentName(name, prefix) }, ...(setting.aliases ?? [])];
   for (const candidate of names) {
-    const alias = candidate.name.startsWith(ownPrefix) ? '' : ' (alias)';
+    const alias = candidate.name.startsWith(prefix) ? '' : ' (alias)';
     const text = environment[candidate.name];
     // An empty variable is how shells and compose files write "not set".
     if (text !== undefined && text !== '') {
@@ -203,7 +249,7 @@ function isServiceLink({ type }: Setting, text: string): boolean {
 }
 
 function findInFile(
-  name: SettingName,
+  name: string,
   setting: Setting,
   { file, table, problems }: { file: string | null; table: TomlTable; problems: Problems },
 ): Found | null {
@@ -260,11 +306,16 @@ function defaultOf(setting: Setting, { directory }: ConfigSources): SettingValue
   return parsed.ok ? parsed.value : null;
 }
 
-function checkFileKeys(file: string, table: TomlTable, problems: Problems): void {
-  const known = settingNames.flatMap((name) =>
-    settingOf(name).secret ? [fileKey(name), `${fileKey(name)}_file`] : [fileKey(name)],
+function checkFileKeys(
+  file: string,
+  content: TomlTable,
+  { settings }: SettingTable,
+  problems: Problems,
+): void {
+  const known = Object.entries(settings).flatMap(([name, { secret }]) =>
+    secret ? [fileKey(name), `${fileKey(name)}_file`] : [fileKey(name)],
   );
-  for (const key of Object.keys(table)) {
+  for (const key of Object.keys(content)) {
     if (known.includes(key)) continue;
     const meant = nearest(key, known);
     problems.add(
@@ -274,19 +325,27 @@ function checkFileKeys(file: string, table: TomlTable, problems: Problems): void
   }
 }
 
+/** Every name in the environment from which a setting of this table is read. */
+export function environmentNames({ settings, prefix }: SettingTable): string[] {
+  return Object.entries(settings).flatMap(([name, { secret }]) => {
+    const own = environmentName(name, prefix);
+    return secret ? [own, `${own}_FILE`] : [own];
+  });
+}
+
 /**
  * A name of ours that is nearly a setting is a slip and stops the start. Others are left alone:
  * applications have settings of their own under our prefix, and so do container platforms.
  */
-function checkEnvironmentNames(environment: Environment, problems: Problems): string[] {
-  const known = settingNames.flatMap((name) =>
-    settingOf(name).secret
-      ? [environmentName(name), `${environmentName(name)}_FILE`]
-      : [environmentName(name)],
-  );
-  known.push(...noSettings);
+function checkEnvironmentNames(
+  { environment, foreign = [] }: ConfigSources,
+  table: SettingTable,
+  problems: Problems,
+): string[] {
+  const { prefix } = table;
+  const known = [...environmentNames(table), ...noSettings.map((name) => `${prefix}${name}`)];
   const unknown = Object.keys(environment).filter(
-    (name) => name.startsWith(ownPrefix) && !known.includes(name),
+    (name) => name.startsWith(prefix) && !known.includes(name) && !foreign.includes(name),
   );
   return unknown.sort().filter((name) => {
     const meant = nearest(name, known);

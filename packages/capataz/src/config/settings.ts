@@ -87,6 +87,13 @@ export const settings = {
     meaning: 'Token for workers that have none of their own.',
     aliases: [{ name: 'GLOBAL_WORKER_TOKEN' }],
   },
+  metricsToken: {
+    type: 'string',
+    default: null,
+    secret: true,
+    meaning:
+      'Token that `/metrics` asks for, as `Authorization: Bearer`. Without one whoever reaches the server may read them.',
+  },
   instance: {
     type: 'string',
     default: null,
@@ -257,7 +264,14 @@ export const settings = {
 
 export type SettingName = keyof typeof settings;
 
-type ValueOf<S extends Setting> =
+export type SettingDeclarations = Readonly<Record<string, Setting>>;
+
+export type SettingValue = string | number | boolean;
+
+/** Of a setting that nobody knows yet: any value there can be. */
+type ValueOf<S extends Setting> = [Setting] extends [S] ? SettingValue | null : KnownValue<S>;
+
+type KnownValue<S extends Setting> =
   | (S['type'] extends 'port' | 'integer' | 'duration'
       ? number
       : S['type'] extends 'boolean'
@@ -272,7 +286,12 @@ type ValueOf<S extends Setting> =
  * The effective value of every setting. Durations are ms, paths are absolute; a `path` is null when
  * it was not given and its default does not exist.
  */
-export type Config = { readonly [K in SettingName]: ValueOf<(typeof settings)[K]> };
+export type SettingValues<D extends SettingDeclarations> = {
+  readonly [K in keyof D]: ValueOf<D[K]>;
+};
+
+/** Of our own settings. */
+export type Config = SettingValues<typeof settings>;
 
 export const settingNames: readonly SettingName[] = Object.keys(settings) as SettingName[];
 
@@ -285,9 +304,11 @@ export function fileKey(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
+export const ownPrefix = 'CAPATAZ_';
+
 /** `dataDir` → `CAPATAZ_DATA_DIR`. */
-export function environmentName(name: string): string {
-  return `CAPATAZ_${fileKey(name).toUpperCase()}`;
+export function environmentName(name: string, prefix = ownPrefix): string {
+  return `${prefix}${fileKey(name).toUpperCase()}`;
 }
 
 /** `dataDir` → `--data-dir`. */

@@ -1,7 +1,12 @@
 import { formatDuration } from '../std/duration.ts';
-import type { EffectiveConfig } from './load.ts';
-import { fileKey, type SettingName, settingNames, settingOf } from './settings.ts';
-import type { SettingValue } from './values.ts';
+import type { EffectiveConfig, EffectiveSettings } from './load.ts';
+import {
+  fileKey,
+  type Setting,
+  type SettingDeclarations,
+  type SettingValue,
+  settings,
+} from './settings.ts';
 
 /** A line of `capataz config`. */
 export interface ShownSetting {
@@ -11,18 +16,30 @@ export interface ShownSetting {
   readonly meaning: string;
 }
 
+export function showConfig(config: EffectiveConfig): ShownSetting[] {
+  return showSettings(settings, config);
+}
+
 /** Every effective value with its source; of a secret only that there is one. */
-export function showConfig({ values, sources }: EffectiveConfig): ShownSetting[] {
-  return settingNames.map((name) => ({
+export function showSettings(
+  declared: SettingDeclarations,
+  {
+    values,
+    sources,
+  }: Pick<EffectiveSettings<Readonly<Record<string, SettingValue | null>>>, 'values' | 'sources'>,
+): ShownSetting[] {
+  return Object.entries(declared).map(([name, setting]) => ({
     key: fileKey(name),
-    value: shownValue(name, values[name]),
-    source: sources[name],
-    meaning: settingOf(name).meaning,
+    value: shownValue(setting, values[name] ?? null),
+    source: sources[name] ?? 'default',
+    meaning: setting.meaning,
   }));
 }
 
-function shownValue(name: SettingName, value: SettingValue | null): SettingValue | null {
-  const { secret, type, canBeOff } = settingOf(name);
+function shownValue(
+  { secret, type, canBeOff }: Setting,
+  value: SettingValue | null,
+): SettingValue | null {
   if (value === null) return null;
   if (canBeOff === true && value === 0) return 'off';
   if (secret) return '********';

@@ -1,8 +1,6 @@
 import { parseDuration } from '../std/duration.ts';
-import type { Setting } from './settings.ts';
+import type { Setting, SettingValue } from './settings.ts';
 import { kindOf } from './toml.ts';
-
-export type SettingValue = string | number | boolean;
 
 export type Parsed =
   | { readonly ok: true; readonly value: SettingValue }

@@ -3,8 +3,9 @@ import { cleanText, isJsonObject, type JsonObject } from '../std/json.ts';
 import type { RetryAction, SleepAction } from './action.ts';
 import type { Action } from './any-action.ts';
 import { failedState, type Handler } from './blueprint.ts';
-import { checkTarget, fault, storable, storableObject } from './checks.ts';
+import { checkedEmission, checkTarget, fault, storable, storableObject } from './checks.ts';
 import { startTask } from './dispatch.ts';
+import type { Emission } from './emit.ts';
 import { HandlerView } from './handler.ts';
 import type { JobError, Resume } from './job.ts';
 import { backoffMs, quarantine, type RetryPolicy, retryPolicy } from './retry.ts';
@@ -36,8 +37,10 @@ export function beginJob(step: Step, startDelayMs: number): void {
 export function enterStart(step: Step): void {
   const { concurrency } = step.job.options;
   if (concurrency !== null) {
-    const { key, limit } = concurrency;
-    if (step.context.full.has(key)) return queueForShare(step, key);
+    const { key, limit, onBusy } = concurrency;
+    if (step.context.full.has(key)) {
+      return onBusy === 'queue' ? queueForShare(step, key) : endLimited(step, key);
+    }
     step.reserve({ key, amount: 1, limit, expiresAfterMs: null, until: 'job' });
   }
   enterState(step, step.blueprint.start);
@@ -55,6 +58,7 @@ export function enterState(step: Step, name: string): void {
 
 /** Runs the handler of the present state. @returns the state to go on in, or null. */
 export function runState(step: Step): string | null {
+  leaveBareSubState(step);
   const handler = chooseHandler(step);
   if (handler === null) return endHere(step);
   if (handler.slot.type === 'run') {
@@ -65,10 +69,18 @@ export function runState(step: Step): string | null {
   const view = new HandlerView(step.job, { ...step.context, stores: step.blueprint.stores });
   try {
     const action = settled(step, handler.slot.handle(view));
-    return applyAction(step, action ?? undefined, view.dataAfter());
+    return applyAction(step, action ?? undefined, view.dataAfter(), view.emissions);
   } catch (error) {
     failHandler(step, toHandlerError(error));
     return null;
+  }
+}
+
+/** A sub-state without a handler only shows a wait of its parent's: what runs again is the parent. */
+function leaveBareSubState(step: Step): void {
+  for (let { state } = step; state.handlers.length === 0 && state.end === null; { state } = step) {
+    if (state.parent === null) return;
+    step.set({ state: state.parent });
   }
 }
 
@@ -123,11 +135,14 @@ export function applyAction(
   step: Step,
   action: Action | undefined,
   data: JsonObject,
+  emissions: readonly Emission[] = [],
 ): string | null {
+  const emitted = emissions.map(checkedEmission);
   const stored = data === step.job.data ? data : storableObject(data, 'job.data');
   if (action === undefined) {
     if (step.state.end === null)
       throw fault(step, 'returned no action, and the state is no end state');
+    for (const one of emitted) step.emit(one);
     step.set({ data: stored });
     return endHere(step);
   }
@@ -138,6 +153,7 @@ export function applyAction(
   if (full !== null) return withoutShare(step, shares, full, stored);
   const next = perform(step, action, stored);
   takeShares(step, shares);
+  for (const one of emitted) step.emit(one);
   return next;
 }
 
@@ -201,8 +217,13 @@ function withoutShare(
     step.set({ data });
     return onLimit.to;
   }
-  endJob(step, 'failed', { code: 'LIMIT', message: `the limit of "${key}" is used up` });
+  endLimited(step, key);
   return null;
+}
+
+function endLimited(step: Step, key: string): void {
+  const error = { code: 'LIMIT', message: `the limit of "${key}" is used up` };
+  endJob(step, 'failed', error, step.shownAs('failed'));
 }
 
 function beginSleep(step: Step, { duration, to }: SleepAction, data: JsonObject): null {

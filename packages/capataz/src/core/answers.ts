@@ -2,9 +2,10 @@ import { jsonWeight } from '../std/json.ts';
 import { applyAction, enterState, toFailed } from './advance.ts';
 import type { Action } from './any-action.ts';
 import type { Row } from './blueprint.ts';
-import { checkTarget, maxPayload } from './checks.ts';
+import { checkedEmission, checkTarget, maxPayload } from './checks.ts';
 import { HandlerView } from './handler.ts';
 import type { Answer, ApprovalWait, BranchResult, EventWait, Job, ParallelWait } from './job.ts';
+import { fullKey, sharesOf } from './shares.ts';
 import type {
   DecidedSignal,
   InboxItem,
@@ -69,14 +70,21 @@ function applyRow(step: Step, row: Row, answer: Answer): RefusalReason | null {
     const view = viewOf(step, answer);
     const action = typeof row === 'function' ? row(view, answer) : row;
     if (action?.type === 'stay') return staying(step, action, view, answer);
+    if (waitsForPlace(step, action)) return 'row_full';
     step.leaveWait();
     step.set({ wait: null, answer });
-    const next = applyAction(step, action as Action, view.dataAfter());
+    const next = applyAction(step, action as Action, view.dataAfter(), view.emissions);
     if (next !== null) enterState(step, next);
     return null;
   } catch {
     return 'row_failed';
   }
+}
+
+/** In line for a place the signal would be forgotten: its sender has to come again. */
+function waitsForPlace(step: Step, action: Action): boolean {
+  const shares = sharesOf(action);
+  return (shares.onLimit ?? 'queue') === 'queue' && fullKey(step, shares) !== null;
 }
 
 function viewOf(step: Step, answer: Answer): HandlerView {
@@ -90,6 +98,7 @@ function staying(step: Step, action: StayAction<string>, view: HandlerView, answ
   const data = view.dataAfter();
   if (jsonWeight(data, maxPayload) >= maxPayload) throw new Error('job.data would be too large');
   step.set({ data });
+  for (const emission of view.emissions) step.emit(checkedEmission(emission));
   const { wait } = step.job;
   if (wait?.type === 'event') resetSilence(step, wait, answer.name, true);
   return null;
@@ -127,6 +136,9 @@ export function isRepeated({ decided }: Job, { wait, decision }: DecidedSignal):
 export function onDecided(step: Step, signal: DecidedSignal): RefusalReason | null {
   const { wait, decided } = step.job;
   const { decision, comment, actor, data } = signal;
+  const isBlind = signal.wait === null && signal.hash === null && signal.revision === null;
+  // Said a second time it may mean the question before this one.
+  if (isBlind && decided.length > 0) return 'decision_outdated';
   if (wait?.type !== 'approval') return 'nothing_to_decide';
   if (!isAbout(wait, signal)) return 'decision_outdated';
   const target =
@@ -176,6 +188,7 @@ export function onInbox(step: Step, { items }: InboxSignal): RefusalReason | nul
     if (child !== undefined) return onChild(step, child);
   }
   step.disarm('inbox');
+  step.set({ unread: items.some(({ kind }) => kind === 'signal') });
   for (const item of items) {
     if (item.kind !== 'signal') continue;
     takeEarly(step, item);
@@ -190,9 +203,13 @@ function takeEarly(step: Step, { id, name, body }: InboxItem): void {
   // Tried on a step of its own first: a refusal must leave no trace on this one.
   const refusal = takeSignal(new Step(step.job, step.blueprint, step.context), signal, 'early');
   if (refusal === 'signal_not_expected') return;
-  step.take(id);
-  if (refusal === null) takeSignal(step, signal, 'early');
-  else step.note({ type: 'signal_refused', state: step.job.state, reason: `${name}: ${refusal}` });
+  if (refusal === null) {
+    step.take(id);
+    takeSignal(step, signal, 'early');
+    return;
+  }
+  // It lies there until the next wait, or a mended row, takes it.
+  step.note({ type: 'signal_refused', state: step.job.state, reason: `${name}: ${refusal}` });
 }
 
 function join(step: Step, wait: ParallelWait, branches: readonly InboxItem[]): null {
@@ -280,7 +297,8 @@ function spendWait(step: Step, name: 'deadline' | 'silence', target: string | un
   return null;
 }
 
-function poll(step: Step, { everyMs, enter }: NonNullable<EventWait['poll']>): null {
+function poll(step: Step, { everyMs, enter, emit }: NonNullable<EventWait['poll']>): null {
+  if (emit !== null) step.emit(emit);
   step.note({ type: 'polled', state: step.job.state });
   if (enter !== null && enter !== step.job.state) {
     step.note({ type: 'state_entered', state: enter, from: step.job.state });

@@ -1,3 +1,4 @@
+import type { Emission } from './emit.ts';
 import type { HistoryEntry } from './history.ts';
 import type { BranchResult, Job, TaskSpec } from './job.ts';
 import type { InboxItem, RefusalReason, Timer, TimerName } from './signal.ts';
@@ -41,6 +42,8 @@ export interface Also {
   /** Shares given back, or settled at what was used. */
   readonly releases: readonly string[];
   readonly settles: readonly { readonly key: string; readonly amount: number }[];
+  /** The deadline that brought the change: the store refuses it as `not_due` where it is set no more. */
+  readonly fired: FiredDeadline | null;
   /** A signal of this id is taken, once: the store refuses it a second time as `seen`. */
   readonly signalId: string | null;
   /** Left in the inboxes of jobs. */
@@ -51,8 +54,21 @@ export interface Also {
   readonly looks: boolean;
   /** Correlation keys by which the job can be addressed from now on. */
   readonly keys: readonly string[];
+  /** Goes to the bus once it is stored (S-58). */
+  readonly emits: readonly Emitted[];
   /** New jobs, which come into being with this change or not at all. */
   readonly children: readonly Change[];
+}
+
+export interface FiredDeadline {
+  readonly taskId: string | null;
+  readonly name: TimerName;
+  readonly at: number;
+}
+
+/** An emission with the id that it keeps through all repetitions. */
+export interface Emitted extends Emission {
+  readonly id: string;
 }
 
 /** Thrown away where the job has ended, or waits for no child of that id (`child`). */

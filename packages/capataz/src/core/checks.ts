@@ -1,5 +1,6 @@
 import { cleanJson, isJsonObject, type JsonObject, type JsonValue } from '../std/json.ts';
 import { failedState } from './blueprint.ts';
+import type { Emission } from './emit.ts';
 import type { Step } from './step.ts';
 
 /** What every action is held against before it touches anything. */
@@ -60,4 +61,29 @@ export function targetsOf(
     return [status, target] as const;
   });
   return Object.fromEntries(targets);
+}
+
+/** Routing keys and names of exchanges hold at most 255 bytes. */
+const longestName = 255;
+
+/** @throws Error for a name that no bus takes, or a payload that JSON can't hold. */
+export function checkedEmission({ exchange, name, payload }: Emission): Emission {
+  for (const text of [exchange, name]) {
+    const isFine =
+      typeof text === 'string' &&
+      text !== '' &&
+      new TextEncoder().encode(text).length <= longestName;
+    if (!isFine) throw new Error(`emits to ${JSON.stringify(exchange)} as ${JSON.stringify(name)}`);
+  }
+  return { exchange, name, payload: storable(payload ?? null, 'what is emitted') };
+}
+
+const maxPriority = 1_000;
+
+export function checkPriority(step: Step, priority: unknown, verb: string): void {
+  if (typeof priority === 'number' && Math.abs(priority) <= maxPriority) return;
+  throw fault(
+    step,
+    `${verb} with priority ${priority}; it goes from -${maxPriority} to ${maxPriority}`,
+  );
 }

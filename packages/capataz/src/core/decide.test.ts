@@ -342,7 +342,7 @@ function assertSound(before: Job, task: Task | null, decided: Change): void {
   }
   const isLook = decided.also?.disarm.includes('inbox') === true;
   assert.ok(history.length > 0 || isLook, 'a change without an entry in the book');
-  const isParked = job.status === 'quarantined' && decided.scope === 'job' && !isLook;
+  const isParked = job.status === 'quarantined' && before.status !== 'quarantined';
   if (isFinal(job.status) || isParked) {
     assert.deepEqual([job.wait, job.lease], [null, null]);
     assert.notDeepEqual(decided.timers, 'keep', 'an ended job keeps no deadline');

@@ -24,6 +24,7 @@ import type { Blueprint } from './blueprint.ts';
 import type { Decision } from './change.ts';
 import { queueTimers } from './dispatch.ts';
 import type { Job, TaskSpec } from './job.ts';
+import { queueForShare } from './shares.ts';
 import type {
   CancelSignal,
   ClaimedSignal,
@@ -120,7 +121,7 @@ export const reactions: Readonly<Record<SignalType, Readonly<Record<JobStatus, R
   deadline: reaction(['pending', ...waiting, 'quarantined'], 'nothing_due'),
   cancel: reaction([...open, 'quarantined'], 'job_already_terminated'),
   hold: reaction(open, 'job_already_terminated', { quarantined: 'already_quarantined' }),
-  release: reaction(open, 'job_already_terminated', { quarantined: 'not_held' }),
+  release: reaction([...open, 'quarantined'], 'job_already_terminated'),
   redrive: reaction(['quarantined'], 'not_quarantined', over),
   dismiss: reaction(['quarantined'], 'not_quarantined', over),
   orphaned: reaction(open, 'job_already_terminated', { quarantined: 'already_quarantined' }),
@@ -186,10 +187,13 @@ function onClaimed(step: Step, { lease, forMs }: ClaimedSignal): RefusalReason |
   return null;
 }
 
-function onHandled(step: Step, { token, action, data }: HandledSignal): RefusalReason | null {
+function onHandled(
+  step: Step,
+  { token, action, data, emissions }: HandledSignal,
+): RefusalReason | null {
   if (step.job.lease?.token !== token) return 'lease_not_current';
   try {
-    const next = applyAction(step, action, data);
+    const next = applyAction(step, action, data, emissions);
     if (next !== null) enterState(step, next);
   } catch (error) {
     failHandler(step, toHandlerError(error));
@@ -225,6 +229,8 @@ function onHandlerLost(step: Step, { token }: HandlerLostSignal): RefusalReason 
 }
 
 function onDeadline(step: Step, signal: DeadlineSignal): RefusalReason | null {
+  const { name, task, at } = signal;
+  if (at !== undefined) step.fire({ taskId: task?.id ?? null, name, at });
   if (signal.task !== null) return onTaskDeadline(step, signal, signal.task);
   const { wait } = step.job;
   if (signal.name !== 'wake') return onWaitDeadline(step, signal.name);
@@ -262,6 +268,7 @@ function onRedrive(step: Step, { actor }: RedriveSignal): null {
     rerun(step);
   } else if (resume.type === 'task') {
     const { taskId, on, spec } = resume;
+    if (!reserveAgain(step, spec)) return null;
     step.await({ status: 'waiting_for_worker', wait: { type: 'task', taskId, on } });
     restart(step, taskId, spec);
   } else {
@@ -269,6 +276,17 @@ function onRedrive(step: Step, { actor }: RedriveSignal): null {
     for (const { taskId, spec } of resume.parked) restart(step, taskId, spec);
   }
   return null;
+}
+
+/** @returns false where the place of the task is taken: then its handler runs again once it is free. */
+function reserveAgain(step: Step, { share }: TaskSpec): boolean {
+  if (share === undefined) return true;
+  if (step.context.full.has(share.key)) {
+    queueForShare(step, share.key);
+    return false;
+  }
+  step.reserve({ ...share, amount: 1, expiresAfterMs: null, until: 'wait' });
+  return true;
 }
 
 /** A task that was given up goes to the queue again, as itself. */

@@ -3,7 +3,7 @@ import { cleanText, type JsonObject } from '../std/json.ts';
 import { unknownKeys } from '../std/nearest.ts';
 import type { DispatchAction, DispatchOptions } from './action.ts';
 import { isRetryTarget } from './blueprint.ts';
-import { checkTarget, fault, storableObject, targetsOf } from './checks.ts';
+import { checkPriority, checkTarget, fault, storableObject, targetsOf } from './checks.ts';
 import type { TaskSpec } from './job.ts';
 import { type Requirements, requirementsProblem } from './requirements.ts';
 import { type RetryPolicy, retryPolicy } from './retry.ts';
@@ -14,7 +14,6 @@ import { strategyNames } from './strategy.ts';
 /** What a dispatch asks for, as a task. */
 
 const defaultExecutionLimitMs = 300_000;
-const maxPriority = 1_000;
 const dispatchKeys: readonly (keyof DispatchOptions)[] = [
   'on',
   'priority',
@@ -57,12 +56,7 @@ export function startTask(step: Step, action: DispatchAction, data: JsonObject):
 export function taskSpec(step: Step, { skill, params, options }: DispatchAction): TaskSpec {
   const { job } = step;
   const priority = options.priority ?? job.options.priority;
-  if (typeof priority !== 'number' || !(Math.abs(priority) <= maxPriority)) {
-    throw fault(
-      step,
-      `dispatches with priority ${priority}; it goes from -${maxPriority} to ${maxPriority}`,
-    );
-  }
+  checkPriority(step, priority, 'dispatches');
   if (typeof skill !== 'string' || skill === '') throw fault(step, 'dispatches without a skill');
   const [unknown] = unknownKeys(options, dispatchKeys);
   if (unknown !== undefined)
@@ -95,7 +89,12 @@ export function taskSpec(step: Step, { skill, params, options }: DispatchAction)
     metadata: options.metadata === undefined ? null : storableObject(options.metadata, 'metadata'),
     correlationId: job.correlationId,
     trace: job.trace,
+    ...(options.concurrencyKey === undefined ? {} : { share: shareOf(options.concurrencyKey) }),
   };
+}
+
+function shareOf({ key, limit }: { readonly key: string; readonly limit: number }) {
+  return { key, limit };
 }
 
 function taskRequirements(step: Step, asked: Requirements): Requirements {

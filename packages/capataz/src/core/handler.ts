@@ -2,6 +2,7 @@ import { CapatazError } from '../protocol/errors.ts';
 import type { TaskFiles } from '../protocol/files.ts';
 import { frozenJson, type JsonObject, type JsonValue } from '../std/json.ts';
 import type { Action } from './any-action.ts';
+import type { Emission } from './emit.ts';
 import type { Answer, BranchResult, Job } from './job.ts';
 
 /** What a handler sees of its job. `I` is the type of the blueprint's input schema. */
@@ -30,6 +31,11 @@ export interface HandlerJob<I = JsonValue> {
   readonly results: Readonly<Record<string, BranchResult>> | null;
   /** The answer or signal that ended the last wait, until the next one; in a row the one it is about. */
   readonly answer: Answer | null;
+  /**
+   * Sends an event over the bus once the action is stored, at least once (S-58); dropped when the
+   * handler throws. A server without a bus keeps it until one is configured.
+   */
+  emit(exchange: string, name: string, payload: JsonValue): void;
   /** The instant of the decision, ms since 1970 UTC: handlers read no clock of their own. */
   readonly now: number;
 }
@@ -88,6 +94,7 @@ interface Surroundings {
 export class HandlerView implements HandlerJob {
   readonly #job: Job;
   readonly #around: Surroundings;
+  readonly #emissions: Emission[] = [];
   #draft: JsonObject | null = null;
 
   constructor(job: Job, around: Surroundings) {
@@ -140,6 +147,15 @@ export class HandlerView implements HandlerJob {
   }
   get now(): number {
     return this.#around.now;
+  }
+
+  emit(exchange: string, name: string, payload: JsonValue): void {
+    this.#emissions.push({ exchange, name, payload });
+  }
+
+  /** What the handler emitted so far. */
+  get emissions(): readonly Emission[] {
+    return this.#emissions;
   }
 
   /** The job's data after the handler: its draft if it looked at `data`, else what was there. */

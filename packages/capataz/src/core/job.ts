@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../std/json.ts';
+import type { Emission } from './emit.ts';
 import type { Requirements } from './requirements.ts';
 import type { RetryPolicy } from './retry.ts';
 import type { JobStatus, TaskStatus } from './status.ts';
@@ -41,6 +42,8 @@ export interface Job {
   readonly results: Readonly<Record<string, BranchResult>> | null;
   /** The answer that ended the last wait, or the signal that a row is about. */
   readonly answer: Answer | null;
+  /** Signals lie in the inbox that no wait has taken so far. */
+  readonly unread: boolean;
   /** The decisions given last, so that the same one again is recognised as such. */
   readonly decided: readonly Decided[];
   /** The job that started this one and waits for its end. Pinned for life. */
@@ -157,7 +160,11 @@ export interface EventWait {
     readonly afterMs: number;
     readonly resetBy: readonly string[] | 'any' | 'mapped';
   } | null;
-  readonly poll: { readonly everyMs: number; readonly enter: string | null } | null;
+  readonly poll: {
+    readonly everyMs: number;
+    readonly enter: string | null;
+    readonly emit: Emission | null;
+  } | null;
 }
 
 /**
@@ -203,6 +210,8 @@ export interface TaskSpec {
   readonly metadata: JsonObject | null;
   readonly correlationId: string;
   readonly trace: string | null;
+  /** The place that it holds under a concurrency key. */
+  readonly share?: { readonly key: string; readonly limit: number };
   /** Of a task of a fan-out: its place in the list, and what its answers lead to. */
   readonly branch?: { readonly index: number; readonly on: Targets };
 }

@@ -44,7 +44,7 @@ export function newJob(blueprint: Blueprint, start: JobStart): Job {
       metadata: start.metadata ?? {},
       dispatchTimeoutMs: start.dispatchTimeoutMs ?? null,
       resultTimeoutMs: start.resultTimeoutMs ?? null,
-      concurrency: start.concurrency ?? blueprint.concurrency?.(input) ?? null,
+      concurrency: start.concurrency ?? ownConcurrency(blueprint, input),
     },
     correlationId: start.correlationId ?? id,
     trace: start.trace ?? null,
@@ -52,10 +52,26 @@ export function newJob(blueprint: Blueprint, start: JobStart): Job {
     error: null,
     results: null,
     answer: null,
+    unread: false,
     decided: [],
     parent: start.parent ?? null,
     createdAt: 0,
     enteredAt: 0,
     endedAt: null,
   };
+}
+
+/** @throws Error where the blueprint's function gives no key, limit and rule. */
+function ownConcurrency({ name, concurrency }: Blueprint, input: JsonValue): Concurrency | null {
+  const own = concurrency?.(input) ?? null;
+  const problem = own === null ? null : concurrencyProblem(own);
+  if (problem === null) return own;
+  throw new Error(`blueprint "${name}": concurrency gives ${problem}`);
+}
+
+/** What is wrong with a concurrency key, or null. */
+export function concurrencyProblem({ key, limit, onBusy }: Concurrency): string | null {
+  if (typeof key !== 'string' || key === '' || key.length > 500) return 'a key that is none';
+  if (!Number.isInteger(limit) || limit < 1) return `the limit ${limit}; it must be 1 or more`;
+  return ['queue', 'skip', 'refuse'].includes(onBusy) ? null : `onBusy ${JSON.stringify(onBusy)}`;
 }

@@ -44,7 +44,7 @@ export function phase(job: Job, tasks: readonly Task[]): Phase {
   return isAtWork ? 'RUNNING' : 'WAITING';
 }
 
-function endedPhase({ status, error }: Job): Phase {
+export function endedPhase({ status, error }: Pick<Job, 'status' | 'error'>): Phase {
   switch (status) {
     case 'finished':
       return 'SUCCEEDED';

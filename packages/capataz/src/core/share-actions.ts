@@ -2,6 +2,7 @@ import type { Duration } from '../std/duration.ts';
 
 /** Limited things that an action takes, settles or gives back, in the commit that stores it. */
 export interface Shares<S extends string = string> {
+  /** A job holds one share of a key: taking it again replaces it. */
   readonly reserve?: readonly ShareRequest[];
   /** What of a share was really used; the rest is free at once, the used part until it expires. */
   readonly settle?: readonly { readonly key: string; readonly amount: number }[];

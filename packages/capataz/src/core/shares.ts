@@ -1,4 +1,5 @@
 import { durationMs } from '../std/duration.ts';
+import { cleanText } from '../std/json.ts';
 import type { Action } from './any-action.ts';
 import type { Shares } from './share-actions.ts';
 import type { Step } from './step.ts';
@@ -18,13 +19,17 @@ export function sharesOf(action: Action): Shares {
 
 /** @throws Error where a share is none, or could never be had. */
 export function checkShares({ reserve = [], settle = [], release = [], keys = [] }: Shares): void {
-  for (const { key, amount = 1, limit, expiresAfter } of reserve) {
+  const reserved = new Set<string>();
+  for (const { key, amount = 1, limit, expiresAfter, until = 'job' } of reserve) {
     if (expiresAfter !== undefined) durationMs(expiresAfter);
-    if (!isName(key) || !(amount >= 0) || !(amount <= limit))
+    const isFine = isAmount(amount) && isAmount(limit) && amount <= limit;
+    if (!isName(key) || !isFine || (until !== 'job' && until !== 'wait'))
       throw new Error(`reserves key ${JSON.stringify(key)}, amount ${amount}, limit ${limit}`);
+    if (reserved.has(key)) throw new Error(`reserves key ${JSON.stringify(key)} twice`);
+    reserved.add(key);
   }
   for (const { key, amount } of settle) {
-    if (!isName(key) || !(amount >= 0))
+    if (!isName(key) || !isAmount(amount))
       throw new Error(`settles key ${JSON.stringify(key)}, amount ${amount}`);
   }
   for (const key of [...release, ...keys]) {
@@ -32,8 +37,13 @@ export function checkShares({ reserve = [], settle = [], release = [], keys = []
   }
 }
 
+function isAmount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
+}
+
+/** As every store keeps it. */
 function isName(key: unknown): boolean {
-  return typeof key === 'string' && key !== '' && key.length <= 500;
+  return typeof key === 'string' && key !== '' && key.length <= 500 && cleanText(key) === key;
 }
 
 /** @returns the key that was found full when this decision was tried before, or null. */
@@ -56,6 +66,6 @@ export function queueForShare(step: Step, key: string): void {
   step.note({ type: 'share_awaited', state: step.job.state, reason: key });
   const status = step.job.entry === 0 ? 'pending' : 'waiting_for_timer';
   step.await({ status, wait: { type: 'timer', to: null, key } }, [
-    { name: 'wake', afterMs: lookAgainMs },
+    { name: 'wake', afterMs: Math.min(lookAgainMs, step.context.full.get(key) ?? lookAgainMs) },
   ]);
 }

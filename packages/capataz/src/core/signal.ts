@@ -1,5 +1,6 @@
 import type { JsonValue } from '../std/json.ts';
 import type { Action } from './any-action.ts';
+import type { Emission } from './emit.ts';
 import type { Job, Lease, Task } from './job.ts';
 
 /** Everything that can happen to a job. Each meets every status in `reactions` (decide.ts). */
@@ -44,6 +45,8 @@ export interface HandledSignal {
   readonly token: string;
   readonly action: Action | undefined;
   readonly data: Job['data'];
+  /** What it emitted. Default nothing. */
+  readonly emissions?: readonly Emission[];
 }
 
 export interface HandlerFailedSignal {
@@ -78,14 +81,17 @@ export interface ReturnedSignal {
 /**
  * `not_delivered`: the reply was not flushed. `not_started`: it came back before it could have
  * begun. `handed_back`: the worker gave it up while running. `lost`: silence, or a new incarnation.
+ * `stuck`: no sign of work for too long after the hand-out, though the worker lives.
  */
-export type ReturnCause = 'not_delivered' | 'not_started' | 'handed_back' | 'lost';
+export type ReturnCause = 'not_delivered' | 'not_started' | 'handed_back' | 'lost' | 'stuck';
 
 /** A deadline of the job (`task` null) or of one of its tasks is due. */
 export interface DeadlineSignal {
   readonly type: 'deadline';
   readonly name: TimerName;
   readonly task: Task | null;
+  /** When it was due: another deadline of this name is another deadline. */
+  readonly at?: number;
 }
 
 export interface CancelSignal {
@@ -231,6 +237,7 @@ export const refusalReasons = {
   signal_not_expected: 'The job does not wait for this signal.',
   signal_seen: 'A signal with this id was taken already.',
   row_failed: 'The row of this signal threw; the job waits on.',
+  row_full: 'The row of this signal needs a place under a key that is full; the job waits on.',
   too_many_early: 'Too many early signals lie in the inbox of the job.',
   nothing_to_decide: 'The job waits for no decision.',
   decision_unknown: 'The wait knows no such decision.',

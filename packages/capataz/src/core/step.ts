@@ -1,7 +1,16 @@
 import { assert } from '../std/assert.ts';
 import type { JsonValue } from '../std/json.ts';
 import type { Blueprint, State } from './blueprint.ts';
-import type { Also, Change, Post, Reservation, TaskChange } from './change.ts';
+import type {
+  Also,
+  Change,
+  Emitted,
+  FiredDeadline,
+  Post,
+  Reservation,
+  TaskChange,
+} from './change.ts';
+import type { Emission } from './emit.ts';
 import type { ClientInfo } from './handler.ts';
 import type { HistoryEntry } from './history.ts';
 import type { Job, Lease } from './job.ts';
@@ -23,8 +32,8 @@ export interface DecideContext {
    * claim of its own. Null where this instance has no room.
    */
   readonly lease: LeaseOffer | null;
-  /** Keys that were full when this decision was tried before. */
-  readonly full: ReadonlySet<string>;
+  /** Keys that were full when this decision was tried before, and when a share of them expires. */
+  readonly full: ReadonlyMap<string, number | null>;
   /** SHA-256, in hex. */
   readonly hash: (text: string) => string;
   /**
@@ -58,8 +67,10 @@ export class Step {
   readonly #takes: string[] = [];
   readonly #keys: string[] = [];
   readonly #children: Change[] = [];
+  readonly #emits: Emitted[] = [];
   readonly #before: Job;
   #signalId: string | null = null;
+  #fired: FiredDeadline | null = null;
   #looks = false;
   #brings: Pick<Job, 'results'> | null = null;
   #timers: readonly Timer[] | 'keep' = 'keep';
@@ -108,6 +119,7 @@ export class Step {
       hops: isStart ? 0 : hops + 1,
       failures: 0,
       results: null,
+      resume: null,
       ...this.#brings,
     });
     this.#brings = null;
@@ -122,7 +134,7 @@ export class Step {
       fields.wait !== null && (fields.wait.type !== 'timer' || fields.wait.to !== null);
     this.set({ lease: null, ...(isNewWait ? { answer: null } : {}), ...fields });
     this.#timers = timers;
-    this.#looks = isNewWait && (this.#blueprint?.early.size ?? 0) > 0;
+    this.#looks = isNewWait && ((this.#blueprint?.early.size ?? 0) > 0 || this.job.unread);
   }
 
   /** What the next state that is entered finds besides what the job has. */
@@ -163,6 +175,11 @@ export class Step {
     this.#rearm.push(timer);
   }
 
+  /** The change holds only where this deadline is still set. */
+  fire(deadline: FiredDeadline): void {
+    this.#fired = deadline;
+  }
+
   disarm(name: TimerName): void {
     this.#disarm.push(name);
   }
@@ -197,6 +214,10 @@ export class Step {
   /** The signal of this id counts only once. */
   seen(id: string): void {
     this.#signalId = id;
+  }
+
+  emit(emission: Emission): void {
+    this.#emits.push({ id: this.context.newId(), ...emission });
   }
 
   start(child: Change): void {
@@ -252,11 +273,13 @@ export class Step {
       disarm: this.#disarm,
       releases: this.#releases,
       settles: this.#settles,
+      fired: this.#fired,
       signalId: this.#signalId,
       posts: this.#posts,
       takes: this.#takes,
       looks: this.#looks,
       keys: this.#keys,
+      emits: this.#emits,
       children: this.#children,
     };
     const isEmpty = Object.values(also).every((part) =>

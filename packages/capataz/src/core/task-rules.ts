@@ -83,7 +83,8 @@ function onBranchResult(step: Step, task: Task, status: string, data: JsonValue)
 
 /** The task itself has ended; its siblings have not. */
 function leaveFanOut(step: Step, { spec }: Task): void {
-  if (spec.branch !== undefined) step.leaveWait();
+  // Also where the fan-out is parked already for another branch, and waits for nothing.
+  if (spec.branch !== undefined) step.task({ type: 'cancel_all' });
 }
 
 /** The siblings are cancelled and fenced. */
@@ -172,9 +173,25 @@ export function onReturn(
       retryTask(step, task, { failures, lostRuns: runs }, cause, jobError('WORKER_LOST', message));
       return null;
     }
+    case 'stuck':
+      return onStuck(step, task);
     default:
       return unreachable(cause);
   }
+}
+
+/** Who finds attempts that are stuck. */
+const timeoutMonitor = 'system:timeout_monitor';
+
+/** A first sign of work may have come meanwhile: then it is stuck no more. */
+function onStuck(step: Step, task: Task): RefusalReason | null {
+  const { status, failures } = task;
+  if (status !== 'ASSIGNED' && status !== 'SCHEDULED') return 'nothing_due';
+  const code = `${status}_TIMEOUT`;
+  const error = jobError(code, `the attempt was ${status} for too long without a sign of work`);
+  const counts = { failures, lostRuns: task.lostRuns + 1 };
+  retryTask(step, task, counts, code.toLowerCase(), error, undefined, timeoutMonitor);
+  return null;
 }
 
 interface Counts {
@@ -190,6 +207,7 @@ function retryTask(
   reason: string,
   failure: JobError,
   delayMs?: number,
+  actor?: string,
 ): void {
   const policy = task.spec.retry;
   const number = Math.max(counts.failures, counts.lostRuns);
@@ -200,20 +218,30 @@ function retryTask(
       counts,
       reason,
       delayMs ?? backoffMs(policy, number, step.context.chance),
+      actor,
     );
   }
-  endTask(step, task, 'FAILED', 'task_failed', { reason, number });
+  const by = actor === undefined ? {} : { actor };
+  endTask(step, task, 'FAILED', 'task_failed', { reason, number, ...by });
   if (policy.then !== quarantine) leaveFanOut(step, task);
   giveUp(step, policy.then, failure, resumeTask(step, task));
 }
 
-function requeue(step: Step, task: Task, counts: Counts, reason: string, delayMs: number): void {
+function requeue(
+  step: Step,
+  task: Task,
+  counts: Counts,
+  reason: string,
+  delayMs: number,
+  actor?: string,
+): void {
   step.note({
     ...about(task),
     type: 'task_failed',
     taskFrom: task.status,
     taskTo: 'FAILED',
     reason,
+    ...(actor === undefined ? {} : { actor }),
   });
   step.note({
     type: 'task_requeued',

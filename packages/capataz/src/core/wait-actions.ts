@@ -1,6 +1,7 @@
 import type { Duration } from '../std/duration.ts';
 import type { JsonObject, JsonValue } from '../std/json.ts';
 import type { DispatchAction } from './action.ts';
+import type { Emission } from './emit.ts';
 
 /** The actions that wait for something else than one worker or the clock. */
 
@@ -90,8 +91,11 @@ export interface WaitForOptions<S extends string = string> {
    * Default: every signal that is mapped.
    */
   readonly silence?: { readonly after: Duration; readonly resetBy?: readonly string[] | 'any' };
-  /** Asks every so often; `enter` is a sub-state that the job then stands in while it waits on. */
-  readonly poll?: { readonly every: Duration; readonly enter?: S };
+  /**
+   * Every so often: `emit` asks somebody over the bus, `enter` is a sub-state that the job then stands
+   * in while it waits on.
+   */
+  readonly poll?: { readonly every: Duration; readonly enter?: S; readonly emit?: Emission };
   /** Longest wait in all, which then takes `on.timeout`, else `failed`. */
   readonly deadline?: Duration;
 }

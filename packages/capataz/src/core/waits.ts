@@ -2,7 +2,15 @@ import { durationMs } from '../std/duration.ts';
 import { canonicalJson, cleanText, type JsonObject, type JsonValue } from '../std/json.ts';
 import { unknownKeys } from '../std/nearest.ts';
 import type { DispatchAction } from './action.ts';
-import { checkTarget, fault, storable, targetsOf } from './checks.ts';
+import {
+  checkedEmission,
+  checkPriority,
+  checkTarget,
+  fault,
+  storable,
+  storableObject,
+  targetsOf,
+} from './checks.ts';
 import { queueTimers, taskSpec } from './dispatch.ts';
 import type { ApprovalWait, EventWait, Wait } from './job.ts';
 import { newJob } from './new-job.ts';
@@ -163,14 +171,16 @@ export function beginChild(
   const depth = (job.parent?.depth ?? 0) + 1;
   if (depth > maxDepth) throw fault(step, `starts a child below ${maxDepth} others`);
   const input = storable(action.input ?? null, 'the input of the child');
+  const { priority = job.options.priority, attributes = {}, metadata } = options;
+  checkPriority(step, priority, 'starts a child');
   const prepared = context.prepareChild(action.blueprint, input);
   const childJob = newJob(prepared.blueprint, {
     id: context.newId(),
     client: job.client,
     input: prepared.input,
-    priority: options.priority ?? job.options.priority,
-    attributes: options.attributes ?? {},
-    metadata: options.metadata ?? job.options.metadata,
+    priority,
+    attributes: storableObject(attributes, 'attributes'),
+    metadata: metadata === undefined ? job.options.metadata : storableObject(metadata, 'metadata'),
     correlationId: job.correlationId,
     trace: job.trace,
     parent: { jobId: job.id, depth },
@@ -214,7 +224,13 @@ export function beginWaitFor(step: Step, { options }: WaitForAction, data: JsonO
         ? null
         : { afterMs: durationMs(silence.after), resetBy: silence.resetBy ?? 'mapped' },
     poll:
-      poll === undefined ? null : { everyMs: durationMs(poll.every), enter: poll.enter ?? null },
+      poll === undefined
+        ? null
+        : {
+            everyMs: durationMs(poll.every),
+            enter: poll.enter ?? null,
+            emit: poll.emit === undefined ? null : checkedEmission(poll.emit),
+          },
   };
   if (wait.poll?.enter != null) checkTarget(step, wait.poll.enter);
   if (wait.poll?.everyMs === 0) throw fault(step, 'polls every 0 ms');

@@ -8,6 +8,7 @@ import type {
   ChangeOutcome,
   ChangeRequest,
   ClaimOutcome,
+  StartMark,
   Store,
   Work,
   WorkOutcome,
@@ -22,6 +23,8 @@ export interface Committed {
   readonly done: readonly DoneChange[];
   /** Handed out by this commit. */
   readonly assigned: readonly Task[];
+  /** First signs of work that it was to write; those of attempts that are no longer current it left out. */
+  readonly starts: readonly StartMark[];
   /** Jobs whose book grew. */
   readonly jobIds: ReadonlySet<string>;
   /** Letters came into inboxes, whose alarms ring now. */
@@ -156,6 +159,7 @@ export class Committer {
     this.#tell(work, {
       done,
       assigned,
+      starts: work.starts ?? [],
       lettersCame: outcome.letters.some(({ length }) => length > 0),
     });
     this.#serveOverlooked(mark, wakes, freed, matches);

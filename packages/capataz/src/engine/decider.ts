@@ -27,6 +27,8 @@ export interface Address {
   readonly jobId: string;
   /** The task that the signal is about: by attempt, or by id. */
   readonly about?: { readonly attempt: string } | { readonly taskId: string };
+  /** Of a signal that counts once. */
+  readonly signalId?: string;
   /** The signal is about what lies in the job's inbox. */
   readonly inbox?: true;
   readonly signal: (task: Task | null, inbox: readonly InboxItem[]) => Signal;
@@ -76,7 +78,14 @@ function needsBlueprint(signal: Signal, job: Job): boolean {
   return !withoutBlueprint.has(signal.type) && !isFinal(job.status);
 }
 
-const nothingFull: ReadonlySet<string> = new Set();
+/** What the store refuses for good. */
+const refusalOf = {
+  seen: 'signal_seen',
+  inbox_full: 'too_many_early',
+  not_due: 'nothing_due',
+} as const;
+
+const nothingFull: ReadonlyMap<string, number | null> = new Map();
 
 interface Pending {
   readonly index: number;
@@ -84,7 +93,7 @@ interface Pending {
   /** Something remembered about it was wrong, or refused it: only what the store says counts now. */
   readonly isFresh: boolean;
   /** Keys that the store found full. */
-  readonly full: ReadonlySet<string>;
+  readonly full: ReadonlyMap<string, number | null>;
 }
 
 /** Brings signals to jobs: read, decide, commit, and again where another was faster. */
@@ -98,7 +107,12 @@ export class Decider {
   }
 
   /** The first decision about a job that is not stored yet; whoever asks commits it. */
-  create(job: Job, blueprint: Blueprint, startDelayMs: number, full: ReadonlySet<string>): Change {
+  create(
+    job: Job,
+    blueprint: Blueprint,
+    startDelayMs: number,
+    full: ReadonlyMap<string, number | null>,
+  ): Change {
     const context = this.#context(job, full);
     const decision = decide(job, { type: 'created', startDelayMs }, blueprint, context);
     if (decision.type === 'change') return decision;
@@ -145,6 +159,9 @@ export class Decider {
     const jobs = await this.#readJobs(pending);
     const tasks = await this.#readTasks(pending);
     const inboxes = await this.#readInboxes(pending);
+    const seen = await this.#readSeen(pending);
+    // Signal ids that this round decides about: a second one waits for the next, and is seen there.
+    const taking = new Set<string>();
     const again: Pending[] = [];
     // What this round decided about a job before: decisions of one commit build on each other.
     const ahead = new Map<string, Job>();
@@ -154,6 +171,17 @@ export class Decider {
       const { jobId } = item.address;
       const job = ahead.get(jobId) ?? jobs[position] ?? null;
       const task = tasks[position] ?? null;
+      const { signalId } = item.address;
+      const signal = `${jobId} ${signalId}`;
+      if (signalId !== undefined && taking.has(signal)) {
+        again.push(item);
+        continue;
+      }
+      taking.add(signal);
+      if (seen[position] && job !== null) {
+        answers[item.index] = { type: 'refused', reason: 'signal_seen', job };
+        continue;
+      }
       const answer = this.#decide(item, job, task, inboxes[position] ?? []);
       if ('change' in answer) {
         decided.push({ item, task, ...answer });
@@ -194,9 +222,9 @@ export class Decider {
         this.#parts.cache.drop(item.address.jobId);
         again.push({ ...item, isFresh: true });
       } else if (result?.type === 'limit') {
-        again.push({ ...item, full: new Set([...item.full, result.key]) });
-      } else if (result?.type === 'seen' || result?.type === 'inbox_full') {
-        const reason = result.type === 'seen' ? 'signal_seen' : 'too_many_early';
+        again.push({ ...item, full: new Map([...item.full, [result.key, result.retryAfterMs]]) });
+      } else if (result !== undefined && result.type in refusalOf) {
+        const reason = refusalOf[result.type as keyof typeof refusalOf];
         answers[item.index] = { type: 'refused', reason, job: before };
       } else {
         throw new InternalError(`job ${before.id}: the store answered ${result?.type}`);
@@ -221,7 +249,7 @@ export class Decider {
   }
 
   /** What a decision about this job may use now. */
-  #context(job: Job, full: ReadonlySet<string>): DecideContext {
+  #context(job: Job, full: ReadonlyMap<string, number | null>): DecideContext {
     const { clock, random, maxTransitions, client, offerLease, registry } = this.#parts;
     return {
       now: clock.now(),
@@ -273,6 +301,21 @@ export class Decider {
       if (task === null) this.#forgetAttempt(address);
       return task;
     });
+  }
+
+  /** Which of them bring a signal that was taken already. */
+  async #readSeen(pending: readonly Pending[]): Promise<readonly boolean[]> {
+    const ids = new Map<string, string[]>();
+    for (const { address } of pending) {
+      if (address.signalId === undefined) continue;
+      ids.set(address.jobId, [...(ids.get(address.jobId) ?? []), address.signalId]);
+    }
+    const seen = new Map<string, ReadonlySet<string>>();
+    for (const [jobId, asked] of ids)
+      seen.set(jobId, new Set(await this.#parts.store.seen(jobId, asked)));
+    return pending.map(({ address: { jobId, signalId } }) =>
+      signalId === undefined ? false : (seen.get(jobId)?.has(signalId) ?? false),
+    );
   }
 
   async #readInboxes(pending: readonly Pending[]): Promise<(readonly InboxItem[])[]> {

@@ -16,14 +16,22 @@ import { Decider } from './decider.ts';
 import { Executor } from './executor.ts';
 import { JobCache } from './job-cache.ts';
 import { Jobs } from './jobs.ts';
+import { Letters } from './letters.ts';
 import { Live } from './live.ts';
 import { Lobby } from './lobby.ts';
+import type { EngineObserver } from './observer.ts';
 import type { EnginePorts } from './ports.ts';
 import { Registry } from './registry.ts';
+import { defaultRelay, type EventSink, Relay, type RelayOptions } from './relay.ts';
 import type { OnForgotten } from './retention.ts';
 import { defaultSettings, type EngineSettings } from './settings.ts';
 import { Signals } from './signals.ts';
 import { Timekeeper } from './timekeeper.ts';
+import {
+  defaultTimeoutMonitor,
+  TimeoutMonitor,
+  type TimeoutMonitorOptions,
+} from './timeout-monitor.ts';
 import { WhyReader } from './why.ts';
 import { Workers } from './workers.ts';
 
@@ -42,6 +50,11 @@ export interface EngineOptions {
   readonly onForgotten?: OnForgotten;
   /** Where the files of jobs are kept. Default: jobs have none. */
   readonly files?: FilesOptions;
+  /** Where events go. Default: they stay in the outbox until a start with a sink. */
+  readonly sink?: EventSink;
+  readonly relay?: Partial<RelayOptions>;
+  readonly timeoutMonitor?: Partial<TimeoutMonitorOptions>;
+  readonly observer?: EngineObserver;
 }
 
 /** Grace for workers whose silence ended while no instance was alive: the longest usual heartbeat. */
@@ -56,6 +69,9 @@ export class Engine implements EnginePorts {
   readonly events: Live;
   readonly jobs: Jobs;
   readonly signals: Signals;
+  readonly letters: Letters;
+  readonly #relay: Relay | null;
+  readonly timeoutMonitor: TimeoutMonitor;
   readonly workers: Workers;
   readonly #store: Store;
   readonly #lobby: Lobby;
@@ -109,6 +125,20 @@ export class Engine implements EnginePorts {
     committer.onCommitted((committed) => executor.onCommitted(committed));
     committer.onCommitted((committed) => timekeeper.onCommitted(committed));
     committer.onCommitted((committed) => live.onCommitted(committed));
+    const { observer } = options;
+    if (observer !== undefined) {
+      committer.onCommitted((committed) => observer.onCommitted(committed));
+      committer.onCommitted((committed) => workers.onCommitted(committed));
+    }
+    const relay = relayOf({ ...shared, sink: options.sink, relay: options.relay });
+    committer.onCommitted((committed) => relay?.onCommitted(committed));
+    this.#relay = relay;
+    this.timeoutMonitor = new TimeoutMonitor({
+      ...shared,
+      decider,
+      mayHaveBegun: (attempt) => workers.mayHaveBegun(attempt),
+      options: { ...defaultTimeoutMonitor, ...options.timeoutMonitor },
+    });
     committer.onCommitted((committed) => announce(committed, options.log));
     this.blueprints = registry;
     this.events = live;
@@ -122,6 +152,7 @@ export class Engine implements EnginePorts {
       progress: (jobId) => live.progress(jobId),
     });
     this.signals = new Signals({ store, decider, committer });
+    this.letters = new Letters(store, () => relay?.call());
     this.#store = store;
     this.#committer = committer;
     this.#lobby = lobby;
@@ -168,6 +199,8 @@ export class Engine implements EnginePorts {
     this.#lobby.queued(await this.#store.queuedClasses());
     this.#timekeeper.start();
     this.#caretaker.start();
+    this.#relay?.start();
+    this.timeoutMonitor.start();
     this.#ready = true;
     await this.#executor.sweep();
   }
@@ -180,6 +213,8 @@ export class Engine implements EnginePorts {
     this.#committer.stop();
     await this.#executor.stop(drainMs);
     await this.#timekeeper.stop();
+    await this.#relay?.stop();
+    await this.timeoutMonitor.stop();
     await this.#cleaner?.stop();
   }
 
@@ -210,6 +245,18 @@ function removeFiles({ done }: Committed, cleaner: FileCleaner): void {
   for (const { outcome } of done) {
     if (isFinal(outcome.job.status)) cleaner.onEnded(outcome.job.id);
   }
+}
+
+function relayOf({
+  sink,
+  relay = {},
+  ...parts
+}: {
+  readonly sink: EventSink | undefined;
+  readonly relay: Partial<RelayOptions> | undefined;
+} & Omit<ConstructorParameters<typeof Relay>[0], 'sink' | 'options'>): Relay | null {
+  if (sink === undefined) return null;
+  return new Relay({ ...parts, sink, options: { ...defaultRelay, ...relay } });
 }
 
 export function createEngine(options: EngineOptions): Engine {

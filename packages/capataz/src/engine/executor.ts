@@ -252,7 +252,8 @@ export class Executor {
     try {
       const run = chooseRun(state, job, client(job.client));
       const action = (await run(view)) ?? undefined;
-      result = { type: 'handled', token, action, data: view.dataAfter() };
+      const { emissions } = view;
+      result = { type: 'handled', token, action, data: view.dataAfter(), emissions };
     } catch (error) {
       result = { type: 'handler_failed', token, error: toHandlerError(error) };
     }

@@ -23,8 +23,10 @@ import type {
   TaskReport,
   WorkerState,
 } from './ports.ts';
+import type { EventSink } from './relay.ts';
 import type { OnForgotten } from './retention.ts';
 import type { EngineSettings } from './settings.ts';
+import type { TimeoutMonitorOptions } from './timeout-monitor.ts';
 
 export interface WorldOptions {
   readonly blueprints: readonly Blueprint[];
@@ -32,6 +34,8 @@ export interface WorldOptions {
   /** Stands between engine and store, for a store that lies. */
   readonly wrapStore?: (store: Store) => Store;
   readonly onForgotten?: OnForgotten;
+  readonly sink?: EventSink;
+  readonly timeoutMonitor?: Partial<TimeoutMonitorOptions>;
 }
 
 export async function startWorld(options: WorldOptions): Promise<World> {
@@ -82,7 +86,7 @@ export class World {
   ): Promise<void> {
     this.#boots += 1;
     const process = new SimProcess(`server-${this.#boots}`, this.clock);
-    const { wrapStore, settings = {}, onForgotten = () => undefined } = this.#options;
+    const { wrapStore, settings = {}, onForgotten = () => undefined, sink } = this.#options;
     const opened = openMemoryStore(this.#data, { clock: this.clock });
     const store = this.#watched(wrapStore?.(opened) ?? opened, process);
     const engine = createEngine({
@@ -95,6 +99,8 @@ export class World {
       log: this.#log(),
       settings,
       onForgotten,
+      ...(sink === undefined ? {} : { sink }),
+      timeoutMonitor: this.#options.timeoutMonitor ?? {},
     });
     this.#server = { engine, process };
     await engine.start(start);

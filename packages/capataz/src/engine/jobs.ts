@@ -1,7 +1,7 @@
 import type { Blueprint } from '../core/blueprint.ts';
 import type { StoredEntry } from '../core/history.ts';
-import type { Job } from '../core/job.ts';
-import { newJob } from '../core/new-job.ts';
+import type { Concurrency, Job } from '../core/job.ts';
+import { concurrencyProblem, newJob } from '../core/new-job.ts';
 import { type RefusalReason, refusalReasons, type Signal } from '../core/signal.ts';
 import type { WhyView } from '../protocol/client-api.ts';
 import { CapatazError } from '../protocol/errors.ts';
@@ -33,7 +33,7 @@ const maxPriority = 1_000;
 
 interface Prepared extends ChangeRequest {
   /** Decides anew, knowing which keys are full. */
-  readonly again: (full: ReadonlySet<string>) => ChangeRequest;
+  readonly again: (full: ReadonlyMap<string, number | null>) => ChangeRequest;
 }
 
 /** A start that names more full keys than this has no use for any of them. */
@@ -67,13 +67,13 @@ export class Jobs implements JobsPort {
   /** What finds a key full is decided anew, knowing that: it may wait for it, or do something else. */
   async #store(wanted: readonly Prepared[]): Promise<ChangeOutcome[]> {
     const outcomes = await this.#commit(wanted);
-    const full = wanted.map(() => new Set<string>());
+    const full = wanted.map(() => new Map<string, number | null>());
     for (let round = 1; round < maxRounds; round += 1) {
       const again = wanted.flatMap((item, index) => {
         const outcome = outcomes[index];
         if (outcome?.type !== 'limit' || isFinalRefusal(item.change.job, outcome.key)) return [];
-        full[index]?.add(outcome.key);
-        return [{ index, item: item.again(full[index] ?? new Set()) }];
+        full[index]?.set(outcome.key, outcome.retryAfterMs);
+        return [{ index, item: item.again(full[index] ?? new Map()) }];
       });
       if (again.length === 0) break;
       const next = await this.#commit(again.map(({ item }) => item));
@@ -102,11 +102,11 @@ export class Jobs implements JobsPort {
       const job = jobOf(blueprint, input, request, this.#parts.random);
       const { decider } = this.#parts;
       const { startDelayMs = 0, idempotency } = request;
-      const decided = (full: ReadonlySet<string>): ChangeRequest => ({
+      const decided = (full: ReadonlyMap<string, number | null>): ChangeRequest => ({
         change: decider.create(job, blueprint, startDelayMs, full),
         ...(idempotency === undefined ? {} : { idempotency }),
       });
-      return { ...decided(new Set()), again: decided };
+      return { ...decided(new Map()), again: decided };
     } catch (error) {
       if (error instanceof CapatazError) return error;
       throw error;
@@ -229,8 +229,17 @@ function jobOf(blueprint: Blueprint, input: JsonValue, request: CreateJob, rando
       `priority must be from -${maxPriority} to ${maxPriority}, not ${priority}`,
     );
   }
-  if (concurrency !== undefined && !(concurrency.limit >= 1)) {
-    throw new CapatazError('VALIDATION_FAILED', `a concurrency key needs a limit of 1 or more`);
+  const problem = concurrency === undefined ? null : concurrencyProblem(concurrency);
+  if (problem !== null) throw new CapatazError('VALIDATION_FAILED', `concurrency has ${problem}`);
+  const own = concurrency === undefined ? {} : { concurrency: ownKey(request.client, concurrency) };
+  try {
+    return newJob(blueprint, { ...request, ...own, id, input, priority });
+  } catch (error) {
+    throw new CapatazError('INPUT_INVALID', (error as Error).message, undefined, error);
   }
-  return newJob(blueprint, { ...request, id, input, priority });
+}
+
+/** Clients don't know of each other, and their keys don't either. A blueprint's own are everybody's. */
+function ownKey(client: string, concurrency: Concurrency): Concurrency {
+  return { ...concurrency, key: `${client}/${concurrency.key}` };
 }

@@ -144,6 +144,7 @@ test('the check for limbo counts a planted violation, once a look, and none othe
   let isLying = false;
   const world = await startWorld({
     blueprints: [oneTask(), sleeper],
+    timeoutMonitor: { enabled: false },
     wrapStore: (store: Store) =>
       new Proxy(store, {
         get(target, key) {

@@ -7,7 +7,13 @@ import type { WhyView } from '../protocol/client-api.ts';
 import type { CapatazError } from '../protocol/errors.ts';
 import type { ResultTransition } from '../protocol/worker-api.ts';
 import type { JsonObject, JsonValue } from '../std/json.ts';
-import type { EventPage, JobQuery, StoredWorker } from '../store/contract.ts';
+import type {
+  DeadLetter,
+  DeadLetterQuery,
+  EventPage,
+  JobQuery,
+  StoredWorker,
+} from '../store/contract.ts';
 
 /** What a client may do. Who it is and what it may see is settled before: `client` is trusted here. */
 export interface JobsPort {
@@ -38,6 +44,14 @@ export interface SignalsPort {
     jobId: string,
     decision: Decision,
   ): Promise<{ readonly job: Job; readonly repeated: boolean }>;
+}
+
+/** Events that nobody would take. */
+export interface LettersPort {
+  list(query: DeadLetterQuery): Promise<DeadLetter[]>;
+  /** @returns those that were there and unresolved. */
+  redrive(ids: readonly string[]): Promise<string[]>;
+  resolve(ids: readonly string[], by: string, notes: string): Promise<string[]>;
 }
 
 export type OutsideAddress = { readonly jobId: string } | { readonly key: string };
@@ -176,6 +190,7 @@ export interface BlueprintsPort {
 export interface EnginePorts {
   readonly jobs: JobsPort;
   readonly signals: SignalsPort;
+  readonly letters: LettersPort;
   readonly workers: WorkersPort;
   readonly events: EventsPort;
   readonly blueprints: BlueprintsPort;

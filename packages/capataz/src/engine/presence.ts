@@ -1,3 +1,4 @@
+import { workerMayBecome } from '../core/status.ts';
 import { silenceMs, type WorkerRecord } from '../core/worker.ts';
 import type { Clock } from '../std/clock.ts';
 import type { HeldTask } from './attempts.ts';
@@ -56,7 +57,7 @@ export class Presence {
       this.saysWhatItHolds = currentTasks !== undefined;
     }
     const { offer } = this.record;
-    const draining = status === 'draining' && this.record.status === 'READY';
+    const draining = status === 'draining' && workerMayBecome(this.record.status, 'DRAINING');
     const newSkills = skills !== undefined && skills.length > 0 && differ(skills, offer.skills);
     const newHot = hotSkills !== undefined && differ(hotSkills, offer.hotSkills);
     if (!draining && !newSkills && !newHot) return false;
@@ -102,8 +103,8 @@ export class Presence {
 
   /** Its record with the status that its load gives it (S-38). */
   shown(load: number): WorkerRecord {
-    const busy =
-      this.record.status === 'READY' && this.record.slots !== null && load >= this.record.slots;
+    const { status, slots } = this.record;
+    const busy = workerMayBecome(status, 'BUSY') && slots !== null && load >= slots;
     return busy ? { ...this.record, status: 'BUSY' } : this.record;
   }
 }

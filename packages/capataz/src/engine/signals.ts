@@ -75,6 +75,7 @@ export class Signals implements SignalsPort {
 function outside(jobId: string, { name, id, data, actor }: SentSignal): Address {
   return {
     jobId,
+    signalId: id,
     signal: () => ({ type: 'outside', name, id, data, actor }),
     onRefusal: (reason) =>
       reason === 'signal_seen' ? [] : refusalEntries(reason, `signal ${name}`, actor),

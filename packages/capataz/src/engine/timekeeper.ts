@@ -22,6 +22,8 @@ const pageSize = 500;
 const longestSleepMs = 30_000;
 /** After a failure, and for what is due but can't be dealt with here. */
 const retryMs = 1_000;
+/** A job that waits for a place looks again after a minute. */
+const doubtMs = 65_000;
 /** A busy loop is late by less; what rings later was frozen or blocked. */
 const lateMs = 1_000;
 
@@ -36,7 +38,9 @@ export class Timekeeper {
   #running: Promise<void> | null = null;
   #rangMeanwhile = false;
   /** A job waits for a place under a key, or did so once: places that become free are looked after. */
-  #isAnyoneQueueing = false;
+  #isAnyoneQueueing = true;
+  #hasSeenQueue = false;
+  #cancelDoubt: CancelTimer = () => undefined;
   /** Due, and not to be dealt with here: it must not fill the page that others wait for. */
   #unsolved = 0;
   #stopped = true;
@@ -48,12 +52,18 @@ export class Timekeeper {
   start(): void {
     this.#stopped = false;
     this.wakeIn(0);
+    // Whoever waits from before this start looks again within a minute, and is known then.
+    this.#isAnyoneQueueing = true;
+    this.#cancelDoubt = this.#parts.clock.after(doubtMs, () => {
+      this.#isAnyoneQueueing = this.#hasSeenQueue;
+    });
   }
 
   /** Resolves when the pass that is under way has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelAlarm();
+    this.#cancelDoubt();
     await this.#running;
   }
 
@@ -90,7 +100,10 @@ export class Timekeeper {
    * branch of a fan-out, or a place that somebody waits for.
    */
   #mayRing({ job, tasks, also, timers }: Change): boolean {
-    if (job.wait?.type === 'timer' && job.wait.key !== undefined) this.#isAnyoneQueueing = true;
+    if (job.wait?.type === 'timer' && job.wait.key !== undefined) {
+      this.#isAnyoneQueueing = true;
+      this.#hasSeenQueue = true;
+    }
     if (also !== null && (also.posts.length > 0 || also.looks || also.keys.length > 0)) return true;
     if (tasks.some(({ type }) => type === 'collect')) return true;
     const isGivingBack = timers !== 'keep' || (also?.releases.length ?? 0) > 0;
@@ -177,13 +190,13 @@ function countSolved(applied: readonly Applied[]): number {
   return applied.filter(({ type }) => type === 'done').length;
 }
 
-function timerAddress({ jobId, taskId, name }: Extract<Due, { type: 'timer' }>): Address {
+function timerAddress({ jobId, taskId, name, at }: Extract<Due, { type: 'timer' }>): Address {
   if (name === 'inbox') {
     return { jobId, inbox: true, signal: (_task, items) => ({ type: 'inbox', items }) };
   }
   return {
     jobId,
     ...(taskId === null ? {} : { about: { taskId } }),
-    signal: (task) => ({ type: 'deadline', name, task }),
+    signal: (task) => ({ type: 'deadline', name, task, at }),
   };
 }

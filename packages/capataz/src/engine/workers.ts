@@ -8,9 +8,10 @@ import type { Log } from '../std/log.ts';
 import type { Random } from '../std/random.ts';
 import type { Store } from '../store/contract.ts';
 import { type HeldAttempts, type HeldTask, mayHaveBegun } from './attempts.ts';
-import type { Committer } from './committer.ts';
+import type { Committed, Committer } from './committer.ts';
 import type { Address, Applied, Decider } from './decider.ts';
 import type { Lobby, Ticket } from './lobby.ts';
+import type { EngineObserver } from './observer.ts';
 import { Poll } from './poll.ts';
 import type {
   Heartbeat,
@@ -37,6 +38,7 @@ export interface WorkersParts {
   readonly onProgress: (jobId: string, progress: Progress) => void;
   /** Told of each end of silence that is nearer than before, in ms from now. */
   readonly onSilenceSet: (afterMs: number) => void;
+  readonly observer?: Pick<EngineObserver, 'onWorkerCame' | 'onWorkerStatus' | 'onWorkerWent'>;
 }
 
 /** Prefetch of a batching worker: this many times its slots may be held (S-40). */
@@ -63,6 +65,16 @@ export class Workers implements WorkersPort {
       this.#present.set(worker.id, new Presence(worker, clock, silentAt - now));
       for (const task of await store.heldBy(worker.id)) held.add(task, clock.steady());
     }
+  }
+
+  /** Whether the attempt can have begun; where nobody knows who holds it, it can. */
+  mayHaveBegun(attempt: string): boolean {
+    const { held } = this.#parts;
+    const worker = held.get(attempt)?.task.attempt?.worker;
+    if (worker === undefined) return true;
+    const tasks = held.of(worker).map(({ task }) => task);
+    const index = tasks.findIndex((task) => task.attempt?.id === attempt);
+    return mayHaveBegun(tasks, index, this.#present.get(worker)?.record ?? null);
   }
 
   /** No further tasks go out; open polls end with nothing. */
@@ -98,7 +110,26 @@ export class Workers implements WorkersPort {
     this.#present.set(record.id, presence);
     lobby.workerChanged(record.id);
     await this.#save(presence);
+    if (former === undefined) this.#parts.observer?.onWorkerCame(record.id);
+    this.#tellStatus(record.id);
     return record;
+  }
+
+  /** What a commit gave to workers or took from them may have made them busy, or ready again. */
+  onCommitted({ done, assigned }: Committed): void {
+    const touched = new Set(assigned.map(({ attempt }) => attempt?.worker));
+    for (const { request, outcome } of done) {
+      for (const { worker } of request.change.history) touched.add(worker);
+      for (const { worker } of outcome.cancelled) touched.add(worker);
+    }
+    for (const worker of touched) if (worker !== undefined) this.#tellStatus(worker);
+  }
+
+  #tellStatus(worker: string): void {
+    const { observer, held } = this.#parts;
+    const presence = this.#present.get(worker);
+    if (observer === undefined || presence === undefined) return;
+    observer.onWorkerStatus(worker, presence.shown(held.load(worker)).status);
   }
 
   async #save(presence: Presence): Promise<void> {
@@ -119,7 +150,10 @@ export class Workers implements WorkersPort {
     const { store, lobby, held, committer } = this.#parts;
     presence.seen();
     const changed = presence.update(beat);
-    if (changed) lobby.workerChanged(worker);
+    if (changed) {
+      lobby.workerChanged(worker);
+      this.#tellStatus(worker);
+    }
     await store.touchWorkers([
       {
         id: worker,
@@ -279,6 +313,7 @@ export class Workers implements WorkersPort {
   async drain(worker: string): Promise<void> {
     const presence = this.#need(worker);
     presence.update({ status: 'draining' });
+    this.#tellStatus(worker);
     this.#closePolls(worker);
     const silentAfterMs = Math.max(0, presence.silentInMs());
     await this.#parts.store.touchWorkers([
@@ -318,7 +353,7 @@ export class Workers implements WorkersPort {
 
   async #forget(worker: string): Promise<void> {
     const { store, lobby, held } = this.#parts;
-    this.#present.delete(worker);
+    if (this.#present.delete(worker)) this.#parts.observer?.onWorkerWent(worker);
     lobby.workerChanged(worker);
     held.forgetWorker(worker);
     this.#closePolls(worker);

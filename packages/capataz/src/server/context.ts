@@ -17,6 +17,15 @@ import type { WorkerForms } from './worker-forms.ts';
  */
 export type Uploads = WeakSet<Socket>;
 
+/** What `/metrics` answers. */
+export interface MetricsSource {
+  /** @throws CapatazError STORE_UNAVAILABLE */
+  text(): Promise<string>;
+  readonly contentType: string;
+  /** Null: whoever reaches the server may read them. */
+  readonly token: string | null;
+}
+
 /** What every route works with. */
 export interface ServerContext {
   readonly engine: EnginePorts;
@@ -32,6 +41,8 @@ export interface ServerContext {
   /** Null: jobs have no files here. */
   readonly files: FilesOptions | null;
   readonly uploads: Uploads;
+  /** Null: there is no `/metrics`. */
+  readonly metrics: MetricsSource | null;
   /** Signs links to approvals. */
   readonly linkKey: LinkKey;
   /** Aborted when the server begins to close: waiting polls and open streams end then. */

@@ -18,7 +18,7 @@ import { type Random, systemRandom } from '../std/random.ts';
 import { RateCap } from '../std/rate-cap.ts';
 import type { Access } from './access.ts';
 import { closeGracefully } from './close.ts';
-import type { ServerContext, Uploads } from './context.ts';
+import type { MetricsSource, ServerContext, Uploads } from './context.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import { LiveFeed } from './live-feed.ts';
 import {
@@ -50,6 +50,10 @@ export interface HttpServerOptions {
   readonly linkKey?: LinkKey;
   /** Default: the machine's. */
   readonly random?: Random;
+  /** Default: there is no `/metrics`. */
+  readonly metrics?: MetricsSource;
+  /** An application's own, beside ours. @throws CONFIG_INVALID for one that takes what ours take. */
+  readonly furtherRoutes?: readonly Route[];
 }
 
 export interface HttpServer {
@@ -76,6 +80,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     limits,
     closing: closing.signal,
     files: options.files ?? null,
+    metrics: options.metrics ?? null,
     uploads: new WeakSet(),
     feed: new LiveFeed(options.engine.events, options.clock),
     forms: new WorkerForms(options.engine.workers),
@@ -85,7 +90,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     }),
   };
   const app = createApp(limits, context.uploads);
-  const routes = allRoutes(context);
+  const routes = allRoutes(context, options.furtherRoutes);
   addBodyParser(app);
   addHooks(app, context);
   addErrorAnswers(app, context, new RouteIndex(routes));

@@ -1,6 +1,7 @@
 import type { Change } from '../core/change.ts';
 import type { HistoryEntry, StoredEntry } from '../core/history.ts';
 import type { Job, Task } from '../core/job.ts';
+import type { Phase } from '../core/phase.ts';
 import type { TaskClass } from '../core/requirements.ts';
 import type { InboxItem, TimerName } from '../core/signal.ts';
 import type { JobStatus } from '../core/status.ts';
@@ -61,6 +62,9 @@ export interface Store {
   /** What lies in the inbox of an open or quarantined job and has not expired, in order of arrival. */
   inbox(jobId: string): Promise<InboxItem[]>;
 
+  /** Which of these signals the job has taken, or let in; also after its end, until it is forgotten. */
+  seen(jobId: string, ids: readonly string[]): Promise<string[]>;
+
   /** The open or quarantined jobs of a client that registered this correlation key. */
   addressed(client: string, key: string): Promise<string[]>;
 
@@ -113,6 +117,30 @@ export interface Store {
 
   /** Jobs that are open and whose blueprint version was last offered more than `olderThanMs` ago, or never. */
   orphans(offered: readonly BlueprintId[], olderThanMs: number, limit: number): Promise<string[]>;
+
+  /**
+   * Events that may be published now, oldest first: of each job only the first that is not published
+   * yet, so that a job's events keep their order.
+   */
+  outbox(limit: number): Promise<OutboxPage>;
+
+  /** What became of events that were published, or tried: all in one commit. */
+  settleOutbox(verdicts: readonly OutboxVerdict[]): Promise<void>;
+
+  /** Dead letters, oldest first. */
+  deadLetters(query: DeadLetterQuery): Promise<DeadLetter[]>;
+
+  /** Back into the outbox, with its tries counted anew. @returns those that were there and unresolved. */
+  redriveLetters(ids: readonly string[]): Promise<string[]>;
+
+  /** An operator is done with them. @returns those that were there and unresolved. */
+  resolveLetters(ids: readonly string[], by: string, notes: string): Promise<string[]>;
+
+  /**
+   * Attempts that have been ASSIGNED, or SCHEDULED, for longer than this without a sign of work, the
+   * oldest first.
+   */
+  stuck(query: StuckQuery): Promise<StuckAttempt[]>;
 
   /** Gauges from stored truth: open jobs and tasks by status, ended jobs by status. */
   counts(): Promise<Counts>;
@@ -213,6 +241,8 @@ export type ChangeOutcome =
   | { readonly type: 'limit'; readonly key: string; readonly retryAfterMs: number | null }
   /** The change's signal was taken already. */
   | { readonly type: 'seen' }
+  /** The deadline that brought the change is not set any more, or to another instant. */
+  | { readonly type: 'not_due' }
   /** Too many signals lie in the job's inbox. */
   | { readonly type: 'inbox_full' }
   /** The job would be neither ended nor parked nor have anything that moves it (S-6): a bug. */
@@ -340,12 +370,88 @@ export interface StoredWorker {
   readonly silentAt: number;
 }
 
+export interface StuckQuery {
+  readonly status: 'ASSIGNED' | 'SCHEDULED';
+  readonly olderThanMs: number;
+  readonly limit: number;
+}
+
+export interface StuckAttempt {
+  readonly jobId: string;
+  readonly taskId: string;
+  readonly attempt: string;
+}
+
+/** An event as it is to be published. */
+export interface OutboxEvent {
+  readonly id: string;
+  readonly jobId: string;
+  /** Of the last entry of the commit that emitted it. */
+  readonly sequence: number;
+  readonly exchange: string;
+  readonly name: string;
+  readonly payload: JsonValue;
+  readonly correlationId: string;
+  readonly trace: string | null;
+  readonly createdAt: number;
+  /** Tries that failed. */
+  readonly retryCount: number;
+  readonly lastError: string | null;
+}
+
+export interface OutboxPage {
+  readonly events: readonly OutboxEvent[];
+  /** Ms from now until another may be tried again; null where none waits. */
+  readonly nextInMs: number | null;
+}
+
+export type OutboxVerdict =
+  | { readonly type: 'published'; readonly id: string }
+  | {
+      readonly type: 'failed';
+      readonly id: string;
+      readonly error: string;
+      readonly retryAfterMs: number;
+    }
+  | { readonly type: 'dead'; readonly id: string; readonly error: string };
+
+export interface DeadLetterQuery {
+  readonly limit: number;
+  /** Only letters behind this one: the id of the last of the page before. */
+  readonly after?: string;
+  /** Default: only unresolved ones. */
+  readonly resolvedToo?: boolean;
+}
+
+/** Kept until an operator redrives or resolves it. */
+export interface DeadLetter extends OutboxEvent {
+  readonly movedAt: number;
+  readonly resolvedAt: number | null;
+  readonly resolvedBy: string | null;
+  readonly notes: string | null;
+}
+
 export interface Counts {
   readonly jobs: Readonly<Partial<Record<JobStatus, number>>>;
   readonly tasks: Readonly<Partial<Record<Task['status'], number>>>;
   readonly queued: number;
+  /** Events that are not published yet. */
+  readonly outbox: number;
+  /** Dead letters that nobody has resolved. */
+  readonly deadLetters: number;
   /** History entries that could not be stored and left a marker in their place, ever (S-45). */
   readonly lostEntries: number;
+  /** All jobs by phase (S-13). */
+  readonly phases: Readonly<Partial<Record<Phase, PhaseCount>>>;
+}
+
+export interface PhaseCount {
+  readonly jobs: number;
+  /**
+   * The earliest beginning among those that have not ended: the hand-out of its task, else when its
+   * state was entered. Null where all have ended.
+   */
+  readonly oldestAt: number | null;
 }
 
 /**

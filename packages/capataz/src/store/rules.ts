@@ -1,10 +1,11 @@
 import type { Change, TaskChange } from '../core/change.ts';
 import type { HistoryEntry } from '../core/history.ts';
 import type { Job, Task } from '../core/job.ts';
+import type { Phase } from '../core/phase.ts';
 import type { Timer, TimerName } from '../core/signal.ts';
 import { isFinal, type TaskStatus } from '../core/status.ts';
 import type { Choice } from '../core/strategy.ts';
-import type { Claim, Forget } from './contract.ts';
+import type { Claim, Counts, Forget, PhaseCount } from './contract.ts';
 
 /** What the stores have in common: pure rules over records, none of which knows how they are kept. */
 
@@ -42,6 +43,11 @@ export function afterRequeue(before: Deadlines, fresh: Deadlines): Deadlines {
 export function afterHandOut(before: Deadlines, executionLimitMs: number, at: number): Deadlines {
   if (before.result !== undefined) return { result: before.result };
   return { execution: at + executionLimitMs };
+}
+
+/** The id that a signal's sender gave it, by which it counts once. */
+export function signalIdOf(itemId: string): string {
+  return itemId.startsWith('signal:') ? itemId.slice('signal:'.length) : itemId;
 }
 
 /** Signals that may lie in the inbox of one job. */
@@ -181,5 +187,25 @@ export function sealedEntry(entry: HistoryEntry): SealedEntry {
     const reason = `${entry.type}: ${error instanceof Error ? error.message : String(error)}`;
     const marker: HistoryEntry = { type: 'entry_lost', reason };
     return { text: JSON.stringify(marker), lost: true };
+  }
+}
+
+/** Adds up `Counts.phases`. */
+export class PhaseCounter {
+  readonly #counts: Partial<Record<Phase, PhaseCount>> = {};
+
+  /** Nobody in a phase is no entry. */
+  add(phase: Phase, jobs: number, oldestAt: number | null): void {
+    if (jobs <= 0) return;
+    const before = this.#counts[phase] ?? { jobs: 0, oldestAt: null };
+    const beginnings = [before.oldestAt, oldestAt].filter((at) => at !== null);
+    this.#counts[phase] = {
+      jobs: before.jobs + jobs,
+      oldestAt: beginnings.length === 0 ? null : Math.min(...beginnings),
+    };
+  }
+
+  get counts(): Counts['phases'] {
+    return this.#counts;
   }
 }

@@ -1,7 +1,9 @@
 import type { Blueprint } from '../core/blueprint.ts';
 import { createEngine, type Engine } from '../engine/engine.ts';
 import type { EnginePorts, WorkersPort } from '../engine/ports.ts';
+import type { EventSink } from '../engine/relay.ts';
 import type { FilesOptions } from '../files/contract.ts';
+import { type BreakerSource, Metrics } from '../metrics/metrics.ts';
 import { type AccessEntries, createAccess } from '../server/access.ts';
 import { createHttpServer, type HttpServer } from '../server/http-server.ts';
 import type { Limits } from '../server/limits.ts';
@@ -23,6 +25,11 @@ export interface ServedEngineOptions {
   readonly files?: FilesOptions;
   /** Default true: the engine is ready when this resolves. */
   readonly start?: boolean;
+  /** Where events go. Default: they stay in the outbox. */
+  readonly sink?: EventSink;
+  readonly breakers?: readonly BreakerSource[];
+  /** Default: the metrics are for everybody. */
+  readonly metricsToken?: string;
 }
 
 const openMode: AccessEntries = { clients: null, workers: null, commonWorkerToken: null };
@@ -61,7 +68,12 @@ export class ServedEngine implements AsyncDisposable {
 export async function serveEngine(options: ServedEngineOptions): Promise<ServedEngine> {
   const { clock = new VirtualClock(), random = systemRandom, log = silentLog } = options;
   const store = createMemoryStore({ clock });
-  const engine = createEngine({
+  const metrics = new Metrics({
+    clock,
+    sources: () => ({ store, workers: engine.workers }),
+    breakers: options.breakers ?? [],
+  });
+  const engine: Engine = createEngine({
     store,
     blueprints: options.blueprints,
     clock,
@@ -69,6 +81,8 @@ export async function serveEngine(options: ServedEngineOptions): Promise<ServedE
     instance: 'test',
     client: (name) => ({ name, plan: null, params: {} }),
     log,
+    observer: metrics,
+    ...(options.sink === undefined ? {} : { sink: options.sink }),
     ...(options.files === undefined ? {} : { files: options.files }),
   });
   const calls = new CallRecorder();
@@ -79,6 +93,11 @@ export async function serveEngine(options: ServedEngineOptions): Promise<ServedE
     clock,
     log,
     version: '0.0.0-test',
+    metrics: {
+      text: () => metrics.text(),
+      contentType: metrics.contentType,
+      token: options.metricsToken ?? null,
+    },
     ...(options.files === undefined ? {} : { files: options.files }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
@@ -131,6 +150,7 @@ function recorded(engine: Engine, calls: CallRecorder): EnginePorts {
   return {
     jobs: engine.jobs,
     signals: engine.signals,
+    letters: engine.letters,
     events: engine.events,
     blueprints: engine.blueprints,
     get ready() {

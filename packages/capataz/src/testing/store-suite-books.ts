@@ -174,7 +174,8 @@ export function readTests(test: StoreTest): void {
     assert.deepEqual(await store.jobs({ limit: 1 }), [await read(store, 'f')]);
   });
 
-  test('S-44 counts come from what is stored', async ({ store }) => {
+  test('S-44 counts come from what is stored', async ({ store, clock }) => {
+    const began = clock.now();
     await commit(
       store,
       dispatching('a'),
@@ -182,12 +183,20 @@ export function readTests(test: StoreTest): void {
       dispatching('c', {}, [{ name: 'ready', afterMs: second }]),
       changeOf(newJob('d', { status: 'failed' })),
     );
+    await clock.advance(second);
     await claim1(store);
     assert.deepEqual(await store.counts(), {
       jobs: { waiting_for_worker: 3, failed: 1 },
       tasks: { ASSIGNED: 1, PENDING: 2 },
       queued: 1,
+      outbox: 0,
+      deadLetters: 0,
       lostEntries: 0,
+      phases: {
+        PENDING: { jobs: 2, oldestAt: began },
+        ASSIGNED: { jobs: 1, oldestAt: began + second },
+        FAILED: { jobs: 1, oldestAt: null },
+      },
     });
     await store1(store, ending(await read(store, 'a')));
     await store1(store, ending(await read(store, 'b'), null, 'cancelled'));
@@ -197,6 +206,24 @@ export function readTests(test: StoreTest): void {
       finished: 1,
       cancelled: 1,
     });
+  });
+
+  test('H-47 S-44 phases of ended jobs tell deadlines from failures, until they are forgotten', async ({
+    store,
+    clock,
+  }) => {
+    const error = (code: string) => ({ code, message: 'no' });
+    await commit(
+      store,
+      changeOf(newJob('a', { status: 'failed', error: error('DISPATCH_TIMEOUT') })),
+      changeOf(newJob('b', { status: 'failed', error: error('WORKER_LOST') })),
+      changeOf(newJob('c', { status: 'quarantined', error: error('RESULT_TIMEOUT') })),
+    );
+    const phases = async () => (await store.counts()).phases;
+    const parked = { jobs: 2, oldestAt: clock.now() };
+    assert.deepEqual(await phases(), { TIMEOUT: { jobs: 1, oldestAt: null }, FAILED: parked });
+    await store.forgetEnded({ olderThanMs: null, keepAtMost: 0, limit: 9 });
+    assert.deepEqual(await phases(), { FAILED: { ...parked, jobs: 1 } });
   });
 }
 

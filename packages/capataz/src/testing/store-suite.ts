@@ -16,6 +16,7 @@ import {
   seenTests,
 } from './store-suite-inbox.ts';
 import { type OpenStore, storeTest } from './store-suite-kit.ts';
+import { deadLetterTests, outboxTests, stuckTests } from './store-suite-outbox.ts';
 import {
   claimSizeTests,
   claimTests,
@@ -41,6 +42,7 @@ const parts = {
   waits: [fanOutTests, joinTests, childTests, waitDeadlineTests, memoTests],
   inbox: [earlySignalTests, inboxTests, seenTests, letterTests, attributeTests],
   shares: [shareTests, waiterTests],
+  outbox: [outboxTests, deadLetterTests, stuckTests],
   retention: [forgetTests, forgottenTests, forgottenKeyTests],
   reads: [historyTests, eventTests, readTests, causeTests, payloadTests, restartTests],
 };

@@ -1,20 +1,23 @@
 import { Command } from 'commander';
 import { settingNames } from '../../config/settings.ts';
-import { showConfig } from '../../config/show.ts';
+import { showConfig, showSettings } from '../../config/show.ts';
 import { sessionOf } from '../command.ts';
 import type { CliContext } from '../context.ts';
-import { addSettings } from '../options.ts';
+import { addApplicationSettings, addSettings, applicationSettings } from '../options.ts';
 
 export function configCommand(context: CliContext): Command {
   const command = new Command('config')
     .description('Show every effective setting and where it comes from. Secrets are masked.')
     .option('--json', 'Write JSON.');
-  addSettings(command, settingNames);
+  addApplicationSettings(addSettings(command, settingNames), context);
   return command.action(() => {
     const { config, print, asJson } = sessionOf(command, context, settingNames);
-    const shown = showConfig(config);
+    const own = applicationSettings(command, context);
+    const { settings } = context.application.settings;
+    const shown = [...showConfig(config), ...showSettings(settings, own)];
     if (asJson) {
-      return print.json({ file: config.file, settings: shown, unused: config.unused });
+      const files = own.file === null ? {} : { application_file: own.file };
+      return print.json({ file: config.file, ...files, settings: shown, unused: config.unused });
     }
     const rows = shown.map(({ key, value, source }) => [
       key,

@@ -1,14 +1,20 @@
 import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
+import type { RunningServer } from '../../compose/composition.ts';
 import type { EffectiveConfig } from '../../config/load.ts';
 import { type SettingName, settingNames } from '../../config/settings.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import type { Log } from '../../std/log.ts';
 import type { Worker } from '../../worker/index.ts';
-import type { RunningServer } from '../compose.ts';
 import type { CliContext } from '../context.ts';
 import { errorText } from '../exit.ts';
-import { addSettings, effectiveConfig } from '../options.ts';
+import {
+  type ApplicationConfig,
+  addApplicationSettings,
+  addSettings,
+  applicationSettings,
+  effectiveConfig,
+} from '../options.ts';
 import { Printer } from '../output.ts';
 import { processLog } from '../process-log.ts';
 import { startWorker, workerOf } from '../run-worker.ts';
@@ -33,7 +39,8 @@ export function devCommand(context: CliContext): Command {
     (path: string, before: readonly string[]) => [...before, path],
     [],
   );
-  return addSettings(command, devFlags).action((flags: Flags) => develop(command, flags, context));
+  addApplicationSettings(addSettings(command, devFlags), context);
+  return command.action((flags: Flags) => develop(command, flags, context));
 }
 
 /** Nobody waits for the old code to end: what it holds is handed back and done by the new. */
@@ -46,6 +53,11 @@ function hasty(config: EffectiveConfig): EffectiveConfig {
 
 const hastyDrainMs = 1_000;
 
+interface Configs {
+  readonly config: EffectiveConfig;
+  readonly own: ApplicationConfig;
+}
+
 /** What is up between two changes. */
 interface Round {
   readonly server: RunningServer;
@@ -54,12 +66,13 @@ interface Round {
 
 async function develop(command: Command, flags: Flags, context: CliContext): Promise<void> {
   const config = hasty(effectiveConfig(command, context, { uses: devUses }));
+  const own = applicationSettings(command, context);
   const stopping = new AbortController();
   const forget = context.onStop(() => stopping.abort());
   try {
     // From before the modules are read: a change meanwhile counts.
     const change = changeOrStop(config, flags, context, stopping.signal);
-    const round = await begin(config, flags, context);
+    const round = await begin({ config, own }, flags, context);
     if (round !== null) announce(round, config, context);
     const changed = await change;
     if (round !== null) await end(round);
@@ -71,7 +84,7 @@ async function develop(command: Command, flags: Flags, context: CliContext): Pro
 
 /** A module that does not load is told, and waited for: its author is just mending it. */
 async function begin(
-  config: EffectiveConfig,
+  { config, own }: Configs,
   flags: Flags,
   context: CliContext,
 ): Promise<Round | null> {
@@ -79,7 +92,7 @@ async function begin(
   try {
     const modules: WorkerModule[] = [];
     for (const path of flags.worker) modules.push(await loadWorkerModule(path, context.directory));
-    const server = await startOnFreePort(config, context, log);
+    const server = await startOnFreePort({ config, own }, context, log);
     const workers: Round['workers'][number][] = [];
     for (const module of modules) {
       workers.push({ module, worker: await workerOf(module, config.values, server.url, log) });
@@ -88,7 +101,7 @@ async function begin(
     return { server, workers };
   } catch (error) {
     if (!isMendable(error)) throw error;
-    context.stderr.write(`${errorText(error)}waiting for a change\n`);
+    context.stderr.write(`${errorText(error, context.application.name)}waiting for a change\n`);
     return null;
   }
 }
@@ -105,12 +118,22 @@ function quietLog({ sources, values }: EffectiveConfig): Pick<typeof values, 'lo
 
 /** The usual port may be taken: then any free one does, unless one was asked for. */
 async function startOnFreePort(
-  { values, sources }: EffectiveConfig,
+  { config: { values, sources }, own }: Configs,
   context: CliContext,
   log: Log,
 ): Promise<RunningServer> {
-  const { startServer } = await import('../compose.ts');
-  const parts = { config: values, context, log, allowChangedGraphs: true };
+  const { startServer } = await import('../../compose/start.ts');
+  const { application, clock, random } = context;
+  const parts = {
+    name: application.name,
+    composition: application.composition,
+    config: values,
+    settings: own.values,
+    clock,
+    random,
+    log,
+    allowChangedGraphs: true,
+  };
   try {
     return await startServer(parts);
   } catch (error) {
@@ -132,16 +155,19 @@ function announce({ server, workers }: Round, config: EffectiveConfig, context: 
   print.fields([
     ['  documents', `${server.url}/_public/docs`],
     ['  data', `${dataDir} (SQLite, kept between runs)`],
-    [
-      '  blueprints',
-      blueprints === null ? 'none: there is no folder "blueprints"' : `${blueprints}: ${names}`,
-    ],
+    ['  blueprints', blueprintsLine(blueprints, names)],
     ...workers.map(({ worker, module }): [string, string] => [
       '  worker',
       `${worker.id}: ${Object.keys(module.options.skills).join(', ')}`,
     ]),
     ['  access', server.isOpen ? 'open: whoever is on this machine may use it' : 'by token'],
   ]);
+}
+
+/** Those of an application lie in no folder. */
+function blueprintsLine(folder: string | null, names: string): string {
+  if (folder !== null) return `${folder}: ${names}`;
+  return names === '' ? 'none: there is no folder "blueprints"' : names;
 }
 
 /** @returns the file that changed, or null when the process is to stop. */

@@ -27,6 +27,7 @@ async function examine(
 ): Promise<void> {
   const { config, print, asJson } = sessionOf(command, context, ['dataDir', 'timeZone']);
   const { dataDir } = config.values;
+  const { name } = context.application;
   const look = repair ? repairFolder : checkFolder;
   const { checked, findings } = await look(dataDir, context);
   if (findings.some(({ repaired }) => !repaired)) context.exitCode = exitCodes.failed;
@@ -37,8 +38,8 @@ async function examine(
   if (findings.length === 0) return;
   print.line(
     repair
-      ? '`capataz dlq` shows them, lets them try again and gives them up'
-      : '`capataz doctor --repair` quarantines them, once no server runs on the data folder',
+      ? `\`${name} dlq\` shows them, lets them try again and gives them up`
+      : `\`${name} doctor --repair\` quarantines them, once no server runs on the data folder`,
   );
 }
 

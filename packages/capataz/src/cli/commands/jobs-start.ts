@@ -67,16 +67,20 @@ async function startJob(session: ClientSession, blueprint: string, flags: Flags)
 
 /** Without a server nothing begins to move once this command has ended. */
 async function tellWhoMovesIt(
-  { client, context: { stderr }, config, embeddedUrl }: ClientSession,
+  { client, context, config, embeddedUrl }: ClientSession,
   jobId: string,
   { watch = false }: Flags,
 ): Promise<void> {
   if (embeddedUrl === null || isSettled(await client.jobs.get(jobId))) return;
   const { dataDir } = config.values;
+  const {
+    stderr,
+    application: { name },
+  } = context;
   stderr.write(
     watch
-      ? `this command is the server of ${dataDir} while it watches: \`capataz worker <module> --url ${embeddedUrl}\` works for it\n`
-      : `the job is stored; it goes on when a server runs on this data folder: \`capataz serve --data-dir ${dataDir}\`\n`,
+      ? `this command is the server of ${dataDir} while it watches: \`${name} worker <module> --url ${embeddedUrl}\` works for it\n`
+      : `the job is stored; it goes on when a server runs on this data folder: \`${name} serve --data-dir ${dataDir}\`\n`,
   );
 }
 

@@ -1,9 +1,16 @@
 import { Command } from 'commander';
+import { clockOf } from '../../compose/clock-switch.ts';
+import type { RunningServer } from '../../compose/composition.ts';
 import type { Config } from '../../config/settings.ts';
 import type { Log } from '../../std/log.ts';
-import type { RunningServer } from '../compose.ts';
 import type { CliContext } from '../context.ts';
-import { addSettings, effectiveConfig, serverSettings } from '../options.ts';
+import {
+  addApplicationSettings,
+  addSettings,
+  applicationSettings,
+  effectiveConfig,
+  serverSettings,
+} from '../options.ts';
 import { processLog } from '../process-log.ts';
 
 const serveFlags = [
@@ -26,17 +33,28 @@ export function serveCommand(context: CliContext): Command {
   const command = new Command('serve').description(
     'Run the server. Prints one line, `listening on http://…`, when it is ready; the log goes to standard error.',
   );
-  return addSettings(command, serveFlags).action(() => serve(command, context));
+  addApplicationSettings(addSettings(command, serveFlags), context);
+  return command.action(() => serve(command, context));
 }
 
 async function serve(command: Command, context: CliContext): Promise<void> {
   const { values } = effectiveConfig(command, context, { uses: serverSettings });
+  const settings = applicationSettings(command, context);
   const log = processLog(values, context);
   const asked = Promise.withResolvers<string>();
   const forget = context.onStop((signal) => asked.resolve(signal));
   try {
-    const { startServer } = await import('../compose.ts');
-    const server = await startServer({ config: values, context, log });
+    const { startServer } = await import('../../compose/start.ts');
+    const { name, composition } = context.application;
+    const server = await startServer({
+      name,
+      composition,
+      config: values,
+      settings: settings.values,
+      clock: clockOf(context.environment, context.clock),
+      random: context.random,
+      log,
+    });
     if (server.isOpen) {
       log.warn('open mode: whoever reaches this address may use it without a token', {
         url: server.url,

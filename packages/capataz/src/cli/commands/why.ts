@@ -13,26 +13,26 @@ export function whyCommand(context: CliContext): Command {
     withSession(command, context, async ({ client, print, asJson }) => {
       const why = await client.jobs.why(id);
       if (asJson) print.json(why);
-      else tell(why, print);
+      else tell(why, print, context.application.name);
     }),
   );
 }
 
-function tell({ summary, deadlines, task }: WhyView, print: Printer): void {
+function tell({ summary, deadlines, task }: WhyView, print: Printer, name: string): void {
   print.line(summary);
   for (const { name, at } of deadlines)
     print.line(`deadline ${name}: ${print.time(at)} ${print.zone}`);
   if (task === null) return;
   const holder = task.worker === null ? '' : `, held by ${task.worker}`;
   print.line(`task ${task.id} (${task.skill}) is ${task.status}${holder}`);
-  if (task.status === 'PENDING') print.line(workersSummary(task));
+  if (task.status === 'PENDING') print.line(workersSummary(task, name));
   for (const { id, verdict } of task.workers) print.line(`  worker ${id}: ${verdict}`);
 }
 
 /** What the workers' verdicts come to. */
-function workersSummary({ skill, workers }: NonNullable<WhyView['task']>): string {
+function workersSummary({ skill, workers }: NonNullable<WhyView['task']>, name: string): string {
   if (workers.length === 0) {
-    return 'no worker is connected: start one with `capataz worker <module>`';
+    return `no worker is connected: start one with \`${name} worker <module>\``;
   }
   if (workers.some(({ verdict }) => verdict.startsWith('fits'))) return 'connected workers:';
   const lacksSkill = `has no skill "${skill}"`;

@@ -1,26 +1,36 @@
 import type { ServerContext } from '../context.ts';
 import { type OpenApiDocument, openApiDocument } from '../docs/openapi.ts';
 import type { Route } from '../route.ts';
+import { refuseClashes } from '../route-clash.ts';
 import { approvalPageRoutes } from './approval-pages.ts';
 import { approvalRoutes } from './approvals.ts';
 import { blueprintRoutes } from './blueprints.ts';
 import { fileRoutes } from './files.ts';
 import { jobStartRoutes } from './job-starts.ts';
 import { jobRoutes } from './jobs.ts';
+import { metricsRoutes } from './metrics.ts';
 import { publicRoutes } from './public.ts';
 import { signalRoutes } from './signals.ts';
 import { workerFileRoutes } from './worker-files.ts';
 import { workerRoutes } from './worker-wire.ts';
 import { workerListRoutes } from './workers.ts';
 
-/** The one table of routes. */
-export function allRoutes(context: ServerContext): readonly Route[] {
+/**
+ * The one table of routes.
+ * @param further an application's own
+ * @throws CapatazError CONFIG_INVALID where one of those takes what another takes
+ */
+export function allRoutes(
+  context: ServerContext,
+  further: readonly Route[] = [],
+): readonly Route[] {
   let document: OpenApiDocument | undefined;
   const routes: Route[] = [
     ...publicRoutes(context, () => {
       document ??= openApiDocument(routes, context.version);
       return document;
     }),
+    ...metricsRoutes(context.metrics),
     ...jobStartRoutes(context),
     ...jobRoutes(context),
     ...signalRoutes(context),
@@ -32,5 +42,7 @@ export function allRoutes(context: ServerContext): readonly Route[] {
     ...workerRoutes(context),
     ...workerFileRoutes(context),
   ];
+  refuseClashes(routes, further);
+  routes.push(...further);
   return routes;
 }

@@ -1,4 +1,5 @@
-import type { Also, Change, TaskChange } from '../../core/change.ts';
+import type { Also, Change, FiredDeadline, TaskChange } from '../../core/change.ts';
+import type { Job } from '../../core/job.ts';
 import { limbo } from '../../core/limbo.ts';
 import { taskClass } from '../../core/requirements.ts';
 import type { InboxItem } from '../../core/signal.ts';
@@ -16,12 +17,18 @@ import {
 } from '../rules.ts';
 import { copyOf, type MemoryData, type OpenJob, type TaskRecord, write } from './data.ts';
 import { deliver, isFull, register, ring, unexpired } from './inbox.ts';
+import { addEmits } from './outbox.ts';
 import { causesOf } from './reads.ts';
 import { isKeyInForce } from './retention.ts';
-import { exceededLimit, storeShares } from './shares.ts';
+import { exceededLimit, storeShares, waitKeyOf } from './shares.ts';
 
 /** Decides and stores one change: everything is checked before the first thing is written (S-4). */
-export function applyChange(data: MemoryData, request: ChangeRequest, at: number): ChangeOutcome {
+export function applyChange(
+  data: MemoryData,
+  request: ChangeRequest,
+  at: number,
+  isChild = false,
+): ChangeOutcome {
   const { change, idempotency } = request;
   const { job, also } = change;
   const before = data.open.get(job.id);
@@ -29,9 +36,10 @@ export function applyChange(data: MemoryData, request: ChangeRequest, at: number
   if (refusal !== null) return refusal;
   const plan = planTasks(data, change, before, at);
   if (plan === null) return { type: 'stale' };
-  const exceeded = exceededLimit(data, change, at);
+  // A child's wants were checked with its parent's.
+  const exceeded = isChild ? undefined : exceededLimit(data, change, at);
   if (exceeded) return exceeded;
-  const after = openJobAfter(change, before, plan, at);
+  const after = openJobAfter(data, change, before, plan, at);
   const causes = causesOf(data, after);
   const startsChild = also !== null && also.children.length > 0;
   if (limbo({ ...causes, childIsOpen: causes.childIsOpen || startsChild }) !== null)
@@ -45,7 +53,7 @@ export function applyChange(data: MemoryData, request: ChangeRequest, at: number
     });
   }
   const cancelled = store(data, after, plan);
-  storeShares(data, change, isFinal(after.job.status), at);
+  storeShares(data, change, { before, after }, at);
   write(data, after.job, change.history, at);
   if (also !== null) storeAlso(data, after, also, at);
   return { type: 'done', job: copyOf(after.job), cancelled };
@@ -66,18 +74,30 @@ function refusalOf(
   const isVersioned = scope === 'job' || (also !== null && also.posts.length > 0);
   if (isVersioned && before !== undefined && before.job.version !== job.version)
     return { type: 'stale' };
+  if (!isStillSet(before, also?.fired ?? null)) return { type: 'not_due' };
   if (also?.signalId != null && before?.seen.has(also.signalId)) return { type: 'seen' };
   if (isFull(before, also?.posts ?? [], at)) return { type: 'inbox_full' };
   return null;
 }
 
+/** Another deadline of the same name is another deadline. */
+function isStillSet(before: OpenJob | undefined, fired: FiredDeadline | null): boolean {
+  if (fired === null) return true;
+  const { taskId, name, at } = fired;
+  const deadlines = taskId === null ? before?.deadlines : before?.tasks.get(taskId)?.deadlines;
+  return deadlines?.[name] === at;
+}
+
 /** What goes beyond the job itself. */
 function storeAlso(data: MemoryData, after: OpenJob, also: Also, at: number): void {
   for (const child of also.children) {
-    const { type } = applyChange(data, { change: child }, at);
+    const { type } = applyChange(data, { change: child }, at, true);
     assert(type === 'done', `a child was answered with ${type}`);
   }
+  addEmits(data, after.job, also.emits, at);
   if (also.signalId !== null) after.seen.add(also.signalId);
+  if (isFinal(after.job.status) && after.seen.size > 0)
+    data.seenByEnded.set(after.job.id, after.seen);
   after.inbox = after.inbox.filter(({ item }) => !also.takes.includes(item.id));
   for (const post of also.posts) deliver(data, post, at);
   // An ended job has no address: it would only swallow what was kept for the next one.
@@ -192,6 +212,7 @@ function branchItem({ taskId, result }: TaskChange & { type: 'collect' }): Inbox
 }
 
 function openJobAfter(
+  data: MemoryData,
   change: Change,
   before: OpenJob | undefined,
   { tasks, collected, forgets }: TaskPlan,
@@ -208,6 +229,7 @@ function openJobAfter(
     deadlines,
     tasks,
     leaseEndsAt: job.lease === null ? null : leaseEndsAt,
+    place: placeAfter(data, job, before),
     inbox: [...kept, ...collected.map((item) => ({ item: copyOf(item), expiresAt: null }))],
     seen: before?.seen ?? new Set(),
     memos: entered ? new Map() : (before?.memos ?? new Map()),
@@ -216,6 +238,15 @@ function openJobAfter(
     collected.length > 0 && tasks.size === 0 && job.status === 'waiting_for_parallel';
   if (isJoined) ring(after, at);
   return after;
+}
+
+/** Who goes on waiting for the same key keeps its place. */
+function placeAfter(data: MemoryData, job: Job, before: OpenJob | undefined): number | null {
+  const key = waitKeyOf(job);
+  if (key === null) return null;
+  if (before?.place != null && waitKeyOf(before.job) === key) return before.place;
+  data.queued += 1;
+  return data.queued;
 }
 
 /** @returns the attempts that ended without having been named. */
@@ -228,6 +259,7 @@ function store(data: MemoryData, after: OpenJob, plan: TaskPlan): HeldAttempt[] 
     cancelled.push(...after.tasks.values());
     data.open.delete(job.id);
     data.ended.set(job.id, job);
+    if (after.seen.size > 0) data.seenByEnded.set(job.id, after.seen);
     for (const ids of data.addresses.values()) ids.delete(job.id);
   } else {
     data.open.set(job.id, after);

@@ -2,7 +2,13 @@ import type { HistoryEntry, StoredEntry } from '../../core/history.ts';
 import type { Job, Task } from '../../core/job.ts';
 import type { InboxItem } from '../../core/signal.ts';
 import { canonicalJson, type JsonValue } from '../../std/json.ts';
-import type { IdempotencyKey, JobEvent, StoredWorker } from '../contract.ts';
+import type {
+  DeadLetter,
+  IdempotencyKey,
+  JobEvent,
+  OutboxEvent,
+  StoredWorker,
+} from '../contract.ts';
 import { type Deadlines, sealedEntry } from '../rules.ts';
 
 /**
@@ -22,7 +28,15 @@ export class MemoryData {
   reservations: HeldReservation[] = [];
   /** Client and correlation key → jobs. */
   readonly addresses = new Map<string, Set<string>>();
+  /** Signals that ended jobs had taken. */
+  readonly seenByEnded = new Map<string, Set<string>>();
+  /** Counts the waits for places. */
+  queued = 0;
   /** Signals to keys that nobody has registered yet. */
+  /** Not published yet, in the order of the commits. */
+  outbox: OutboxRow[] = [];
+  /** In the order in which they were given up. */
+  dead: DeadLetter[] = [];
   letters: { address: string; item: InboxItem; expiresAt: number }[] = [];
   arrivals = 0;
   handOuts = 0;
@@ -36,11 +50,18 @@ export interface OpenJob {
   deadlines: Deadlines;
   leaseEndsAt: number | null;
   tasks: Map<string, TaskRecord>;
+  /** Its place in the line for a key: the earlier it began to wait, the lower. */
+  place: number | null;
   inbox: InboxRecord[];
   /** Ids of the signals that were taken. */
   seen: Set<string>;
   /** Of the steps in the present stay in the state. */
   memos: Map<string, JsonValue>;
+}
+
+export interface OutboxRow {
+  readonly event: OutboxEvent;
+  readonly notBefore: number;
 }
 
 export interface InboxRecord {

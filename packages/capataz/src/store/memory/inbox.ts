@@ -1,7 +1,7 @@
 import type { Post } from '../../core/change.ts';
 import type { InboxItem } from '../../core/signal.ts';
 import type { Letter } from '../contract.ts';
-import { maxEarly } from '../rules.ts';
+import { maxEarly, signalIdOf } from '../rules.ts';
 import { copyOf, type InboxRecord, type MemoryData, type OpenJob } from './data.ts';
 
 /** What jobs, branches and early senders leave for a job. */
@@ -21,12 +21,16 @@ export function unexpired(owner: OpenJob, at: number): InboxRecord[] {
   return owner.inbox.filter(({ expiresAt }) => expiresAt === null || expiresAt > at);
 }
 
+function signalsIn(owner: OpenJob, at: number): number {
+  return unexpired(owner, at).filter(({ item }) => item.kind === 'signal').length;
+}
+
 export function isFull(owner: OpenJob | undefined, posts: readonly Post[], at: number): boolean {
   if (owner === undefined) return false;
   const isOwnSignal = ({ jobId, item }: Post): boolean =>
     jobId === owner.job.id && item.kind === 'signal';
   if (!posts.some(isOwnSignal)) return false;
-  return unexpired(owner, at).filter(({ item }) => item.kind === 'signal').length >= maxEarly;
+  return signalsIn(owner, at) >= maxEarly;
 }
 
 /** Thrown away where nobody is there to read it. */
@@ -76,8 +80,9 @@ export function post(data: MemoryData, letter: Letter, at: number): string[] {
 }
 
 function receive(owner: OpenJob, item: InboxItem, expiresAt: number, at: number): void {
-  if (owner.seen.has(item.id)) return;
-  owner.seen.add(item.id);
+  const id = signalIdOf(item.id);
+  if (owner.seen.has(id) || signalsIn(owner, at) >= maxEarly) return;
+  owner.seen.add(id);
   putIn(owner, item, expiresAt, at);
   ring(owner, at);
 }

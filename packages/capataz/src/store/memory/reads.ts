@@ -1,4 +1,5 @@
 import type { Job, Task } from '../../core/job.ts';
+import { endedPhase, type Phase, phase } from '../../core/phase.ts';
 import { type TaskClass, taskClass } from '../../core/requirements.ts';
 import type { JobStatus } from '../../core/status.ts';
 import { canonicalJson, type JsonValue } from '../../std/json.ts';
@@ -11,8 +12,10 @@ import type {
   JobCauses,
   JobEvent,
   JobQuery,
+  StuckAttempt,
+  StuckQuery,
 } from '../contract.ts';
-import { deadlineList, isQueued, isRunnable } from '../rules.ts';
+import { deadlineList, isQueued, isRunnable, PhaseCounter } from '../rules.ts';
 import { copyOf, type MemoryData, type OpenJob, type TaskRecord } from './data.ts';
 
 export function jobsMatching(data: MemoryData, query: JobQuery): Job[] {
@@ -155,17 +158,45 @@ export function tasksHeldBy(data: MemoryData, worker: string): Task[] {
 export function countAll(data: MemoryData): Counts {
   const jobs: Partial<Record<JobStatus, number>> = {};
   const tasks: Partial<Record<Task['status'], number>> = {};
+  const phases = new PhaseCounter();
   let queued = 0;
-  for (const { status } of data.ended.values()) jobs[status] = (jobs[status] ?? 0) + 1;
+  for (const job of data.ended.values()) {
+    jobs[job.status] = (jobs[job.status] ?? 0) + 1;
+    phases.add(endedPhase(job), 1, null);
+  }
   for (const owner of data.open.values()) {
     const { status } = owner.job;
     jobs[status] = (jobs[status] ?? 0) + 1;
+    const open = [...owner.tasks.values()].map(({ task }) => task);
+    phases.add(countedPhase(owner.job, open), 1, phaseBegan(owner.job, open));
     for (const record of owner.tasks.values()) {
       tasks[record.task.status] = (tasks[record.task.status] ?? 0) + 1;
       if (isInQueue(owner, record)) queued += 1;
     }
   }
-  return { jobs, tasks, queued, lostEntries: data.lostEntries };
+  const deadLetters = data.dead.filter(({ resolvedAt }) => resolvedAt === null).length;
+  const { lostEntries, outbox } = data;
+  return {
+    jobs,
+    tasks,
+    queued,
+    outbox: outbox.length,
+    deadLetters,
+    lostEntries,
+    phases: phases.counts,
+  };
+}
+
+/** Gauges must also be there while a job is broken: one whose task is missing waits for nothing. */
+function countedPhase(job: Job, tasks: readonly Task[]): Phase {
+  const { wait } = job;
+  const isBroken = wait?.type === 'task' && !tasks.some(({ id }) => id === wait.taskId);
+  return phase(isBroken ? { ...job, wait: null } : job, tasks);
+}
+
+function phaseBegan({ wait, enteredAt }: Job, tasks: readonly Task[]): number {
+  const task = tasks.find(({ id }) => wait?.type === 'task' && wait.taskId === id);
+  return task?.attempt?.assignedAt ?? enteredAt;
 }
 
 export function causesOf(data: MemoryData, owner: OpenJob): JobCauses {
@@ -191,4 +222,18 @@ export function withoutPayloads({ job, tasks, ...causes }: JobCauses): JobCauses
     job: { ...job, input: null, data: {} },
     tasks: tasks.map((task) => ({ ...task, spec: { ...task.spec, params: {}, metadata: null } })),
   };
+}
+
+export function stuckAttempts(
+  data: MemoryData,
+  { status, olderThanMs, limit }: StuckQuery,
+  at: number,
+): StuckAttempt[] {
+  const held = taskRecords(data).flatMap(({ task: { attempt, ...task } }) =>
+    attempt !== null && task.status === status && attempt.assignedAt <= at - olderThanMs
+      ? [{ jobId: task.jobId, taskId: task.id, attempt: attempt.id, at: attempt.assignedAt }]
+      : [],
+  );
+  held.sort((a, b) => a.at - b.at);
+  return held.slice(0, limit).map(({ at: _, ...found }) => found);
 }

@@ -27,6 +27,7 @@ function forget(data: MemoryData, ids: ReadonlySet<string>): void {
   for (const id of ids) {
     data.ended.delete(id);
     data.books.delete(id);
+    data.seenByEnded.delete(id);
   }
   // Positions are never given twice: what is gone leaves a hole.
   for (const [index, row] of data.feed.entries()) {

@@ -1,4 +1,6 @@
 import type { Change, Reservation } from '../../core/change.ts';
+import type { Job } from '../../core/job.ts';
+import { isFinal } from '../../core/status.ts';
 import type { ChangeOutcome } from '../contract.ts';
 import type { HeldReservation, MemoryData, OpenJob } from './data.ts';
 
@@ -11,22 +13,31 @@ export function exceededLimit(
   at: number,
 ): ChangeOutcome | undefined {
   expire(data, at);
-  const { job } = change;
   const taken = new Map<string, number>();
-  for (const { key, amount, limit } of wantedBy(change)) {
-    const shares = data.reservations.filter((share) => share.key === key);
-    const sum = shares.reduce((total, share) => total + share.amount, taken.get(key) ?? 0) + amount;
+  for (const { wanted, job, place } of wantedBy(data, change)) {
+    const { key, amount, limit } = wanted;
+    // What the job holds of the key is replaced.
+    const others = data.reservations.filter((share) => share.key === key && share.jobId !== job);
+    const sum = others.reduce((total, share) => total + share.amount, taken.get(key) ?? 0) + amount;
     taken.set(key, (taken.get(key) ?? 0) + amount);
-    if (sum > limit || isOvertaking(data, job.id, key))
-      return { type: 'limit', key, retryAfterMs: amount > limit ? null : firstExpiry(shares, at) };
+    if (sum > limit || isOvertaking(data, key, place))
+      return { type: 'limit', key, retryAfterMs: amount > limit ? null : firstExpiry(others, at) };
   }
   return undefined;
 }
 
+interface Wanted {
+  readonly wanted: Reservation;
+  readonly job: string;
+  /** In the line for the key; null: behind everybody. */
+  readonly place: number | null;
+}
+
 /** By the change and by the children that come into being with it, or not at all. */
-function wantedBy({ reservations, also }: Change): readonly Reservation[] {
-  if (also === null || also.children.length === 0) return reservations;
-  return [...reservations, ...also.children.flatMap(wantedBy)];
+function wantedBy(data: MemoryData, { job, reservations, also }: Change): Wanted[] {
+  const place = data.open.get(job.id)?.place ?? null;
+  const own = reservations.map((wanted) => ({ wanted, job: job.id, place }));
+  return [...own, ...(also?.children ?? []).flatMap((child) => wantedBy(data, child))];
 }
 
 function expire(data: MemoryData, at: number): void {
@@ -40,20 +51,18 @@ function firstExpiry(shares: readonly HeldReservation[], at: number): number | n
   return ends.length === 0 ? null : Math.min(...ends) - at;
 }
 
-/** Whether a job that arrived earlier waits for the key. */
-function isOvertaking(data: MemoryData, jobId: string, key: string): boolean {
-  const first = firstWaiting(data, key);
-  if (first === undefined || first.job.id === jobId) return false;
-  const ids = [...data.open.keys()];
-  const place = ids.indexOf(jobId);
-  return place === -1 || ids.indexOf(first.job.id) < place;
+function isOvertaking(data: MemoryData, key: string, place: number | null): boolean {
+  const first = firstWaiting(data, key)?.place ?? null;
+  return first !== null && (place === null || first < place);
+}
+
+export function waitKeyOf({ wait }: Job): string | null {
+  return wait?.type === 'timer' ? (wait.key ?? null) : null;
 }
 
 function firstWaiting(data: MemoryData, key: string): OpenJob | undefined {
-  for (const owner of data.open.values()) {
-    if (owner.job.wait?.type === 'timer' && owner.job.wait.key === key) return owner;
-  }
-  return undefined;
+  const waiting = [...data.open.values()].filter(({ job }) => waitKeyOf(job) === key);
+  return waiting.sort((a, b) => (a.place ?? 0) - (b.place ?? 0))[0];
 }
 
 /** A place may be free: who waits longest looks again now. */
@@ -62,37 +71,74 @@ function wake(data: MemoryData, key: string, at: number): void {
   if (first !== undefined) first.deadlines = { ...first.deadlines, wake: at };
 }
 
-/** After the job was stored: what it gives back, takes, and settles of what it holds or took just now. */
-export function storeShares(data: MemoryData, change: Change, hasEnded: boolean, at: number): void {
-  const { job, timers, also, reservations } = change;
-  const released = new Set(also?.releases);
+/** After the job was stored: what it settles, gives back and takes. */
+export function storeShares(
+  data: MemoryData,
+  change: Change,
+  { before, after }: { readonly before: OpenJob | undefined; readonly after: OpenJob },
+  at: number,
+): void {
+  const { job, reservations } = change;
+  const hasEnded = isFinal(after.job.status);
+  const fresh = reservations.map((wanted) => shareOf(job.id, wanted, at));
+  const taken = new Set(reservations.map(({ key }) => key));
   const freed = new Set<string>();
+  const settled = settle(data, change, fresh, freed);
   data.reservations = data.reservations.filter((share) => {
-    const isOver =
-      hasEnded || released.has(share.key) || (timers !== 'keep' && share.until === 'wait');
-    if (share.jobId !== job.id || !isOver) return true;
-    freed.add(share.key);
-    return false;
+    if (share.jobId !== job.id) return true;
+    const isOver = hasEnded || taken.has(share.key) || isGivenBack(change, share);
+    if (isOver) freed.add(share.key);
+    return !isOver;
   });
-  if (!hasEnded) {
-    for (const { key, amount, limit, expiresAfterMs, until } of reservations) {
-      const expiresAt = expiresAfterMs === null ? null : at + expiresAfterMs;
-      data.reservations.push({ jobId: job.id, key, amount, expiresAt, until });
-      const held = data.reservations.filter((share) => share.key === key);
-      if (held.reduce((sum, share) => sum + share.amount, 0) < limit) freed.add(key);
-    }
-  }
-  settle(data, change, freed);
+  const kept = hasEnded ? [] : fresh.filter(({ key }) => !settled.has(key));
+  data.reservations.push(...kept);
+  for (const { key, limit } of reservations) if (heldOf(data, key) < limit) freed.add(key);
+  const leftKey = before === undefined ? null : waitKeyOf(before.job);
+  // Who leaves without a share may have been in the way of others.
+  if (leftKey !== null && leftKey !== waitKeyOf(after.job) && !taken.has(leftKey))
+    freed.add(leftKey);
   for (const key of freed) wake(data, key, at);
 }
 
-/** What was used stays until it expires, whatever becomes of the job. */
-function settle(data: MemoryData, { job, also }: Change, freed: Set<string>): void {
+function shareOf(jobId: string, wanted: Reservation, at: number): HeldReservation {
+  const { key, amount, expiresAfterMs, until } = wanted;
+  return {
+    jobId,
+    key,
+    amount,
+    until,
+    expiresAt: expiresAfterMs === null ? null : at + expiresAfterMs,
+  };
+}
+
+function isGivenBack({ timers, also }: Change, { key, until }: HeldReservation): boolean {
+  return (also?.releases.includes(key) ?? false) || (timers !== 'keep' && until === 'wait');
+}
+
+function heldOf(data: MemoryData, key: string): number {
+  const shares = data.reservations.filter((share) => share.key === key);
+  return shares.reduce((sum, { amount }) => sum + amount, 0);
+}
+
+/**
+ * What was used stays until it expires, whatever becomes of the job; what never expires is forgotten.
+ * @returns the settled keys.
+ */
+function settle(
+  data: MemoryData,
+  { job, also }: Change,
+  fresh: readonly HeldReservation[],
+  freed: Set<string>,
+): ReadonlySet<string> {
+  const settled = new Set<string>();
   for (const { key, amount } of also?.settles ?? []) {
+    const isOwn = (share: HeldReservation): boolean => share.jobId === job.id && share.key === key;
+    const own = [...fresh.filter(isOwn), ...data.reservations.filter(isOwn)];
+    const lasting = own.find(({ expiresAt }) => expiresAt !== null);
+    data.reservations = data.reservations.filter((share) => !isOwn(share));
+    if (lasting !== undefined) data.reservations.push({ ...lasting, jobId: null, amount });
+    settled.add(key);
     freed.add(key);
-    data.reservations = data.reservations.flatMap((share) => {
-      if (share.jobId !== job.id || share.key !== key) return [share];
-      return share.expiresAt === null ? [] : [{ ...share, jobId: null, amount }];
-    });
   }
+  return settled;
 }

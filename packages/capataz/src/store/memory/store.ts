@@ -12,6 +12,8 @@ import type {
   Capabilities,
   CausesQuery,
   Counts,
+  DeadLetter,
+  DeadLetterQuery,
   DuePage,
   EventPage,
   Forget,
@@ -20,8 +22,12 @@ import type {
   JobQuery,
   LeaseRenewal,
   Memo,
+  OutboxPage,
+  OutboxVerdict,
   Store,
   StoredWorker,
+  StuckAttempt,
+  StuckQuery,
   Work,
   WorkerTouch,
   WorkOutcome,
@@ -32,6 +38,7 @@ import { applyChange } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
 import { copyOf, MemoryData, write } from './data.ts';
 import { addressed, post, unexpired } from './inbox.ts';
+import { deadLettersOf, outboxPage, redrive, resolve, settle } from './outbox.ts';
 import {
   causesOf,
   classesQueued,
@@ -42,6 +49,7 @@ import {
   offerKey,
   orphanedJobs,
   runnableJobs,
+  stuckAttempts,
   taskRecords,
   tasksHeldBy,
   withoutPayloads,
@@ -121,6 +129,12 @@ class MemoryStore implements Store {
     const at = this.#begin();
     const owner = this.#data.open.get(jobId);
     return owner === undefined ? [] : unexpired(owner, at).map(({ item }) => copyOf(item));
+  }
+
+  async seen(jobId: string, ids: readonly string[]): Promise<string[]> {
+    this.#begin();
+    const seen = this.#data.open.get(jobId)?.seen ?? this.#data.seenByEnded.get(jobId);
+    return ids.filter((id) => seen?.has(id));
   }
 
   async addressed(client: string, key: string): Promise<string[]> {
@@ -229,6 +243,31 @@ class MemoryStore implements Store {
     limit: number,
   ): Promise<string[]> {
     return orphanedJobs(this.#data, offered, this.#begin() - olderThanMs, limit);
+  }
+
+  async outbox(limit: number): Promise<OutboxPage> {
+    return outboxPage(this.#data, limit, this.#begin());
+  }
+
+  async settleOutbox(verdicts: readonly OutboxVerdict[]): Promise<void> {
+    settle(this.#data, verdicts, this.#begin());
+  }
+
+  async deadLetters(query: DeadLetterQuery): Promise<DeadLetter[]> {
+    this.#begin();
+    return deadLettersOf(this.#data, query);
+  }
+
+  async redriveLetters(ids: readonly string[]): Promise<string[]> {
+    return redrive(this.#data, ids, this.#begin());
+  }
+
+  async resolveLetters(ids: readonly string[], by: string, notes: string): Promise<string[]> {
+    return resolve(this.#data, ids, { by, notes }, this.#begin());
+  }
+
+  async stuck(query: StuckQuery): Promise<StuckAttempt[]> {
+    return stuckAttempts(this.#data, query, this.#begin());
   }
 
   async counts(): Promise<Counts> {

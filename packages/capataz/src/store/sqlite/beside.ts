@@ -13,11 +13,13 @@ export const beside = {
   waiters: 64,
 } as const;
 
-/** Statements that delete what is known of a job; shares are given back rather than deleted. */
+/**
+ * Statements that delete what is known of a job at its end; shares are given back rather than deleted,
+ * and the signals that it took are known until it is forgotten.
+ */
 export const besideDeletes = [
   [beside.memos, 'memos-delete'],
   [beside.inbox, 'inbox-delete'],
-  [beside.seen, 'seen-delete'],
   [beside.addresses, 'addresses-delete'],
   [beside.waiters, 'waiters-delete'],
 ] as const;

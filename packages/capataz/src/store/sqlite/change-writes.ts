@@ -66,7 +66,7 @@ function endJob(
   { change, texts, found, plan }: CheckedChange,
   job: JobMessage,
 ): Cancelled {
-  const { ends } = change;
+  const { ends, timedOut } = change;
   const cancelled = found === undefined ? [] : endTasks(state, n, change.tasks, plan);
   if (found !== undefined) state.statements.run('job-delete', n);
   if (found !== undefined && found.beside !== 0) {
@@ -78,6 +78,7 @@ function endJob(
   state.release(n);
   if (state.history === 'off') state.forget(n);
   state.count(`ended:${ends}`);
+  if (timedOut) state.count('timed_out');
   return cancelled;
 }
 
@@ -164,8 +165,9 @@ function writeBeside(
   had: number,
 ): void {
   if (entered && (had & beside.memos) !== 0) state.statements.run('memos-delete', n);
-  if ((had & beside.waiters) !== 0) state.statements.run('waiters-delete', n);
   if (waitKey === null) return;
+  // Who goes on waiting for the same key keeps its place.
+  if (state.statements.get('waiter-place', n, waitKey) !== undefined) return;
   state.statements.run('waiter-insert', waitKey, n);
   state.hasWaiters = true;
 }

@@ -1,7 +1,8 @@
+import type { FiredDeadline } from '../../core/change.ts';
 import type { Wait } from '../../core/job.ts';
 import type { JobStatus } from '../../core/status.ts';
 import { assert } from '../../std/assert.ts';
-import { afterRequeue, maxEarly } from '../rules.ts';
+import { afterRequeue, type Deadlines, maxEarly } from '../rules.ts';
 import { beside } from './beside.ts';
 import { hasCause, isAnyOpen } from './causes.ts';
 import {
@@ -15,6 +16,7 @@ import { besideAfter, type CheckedChange, writeChange } from './change-writes.ts
 import { signalsIn, writeInboxes } from './inbox.ts';
 import type { AlsoMessage, ChangeAnswer, ChangeMessage, TaskMessage } from './messages.ts';
 import { needOf } from './need.ts';
+import { writeEmits } from './outbox.ts';
 import { type JobRow, jobOf } from './rows.ts';
 import { limitRefusal, storeShares } from './shares.ts';
 import type { TextBag } from './texts.ts';
@@ -40,6 +42,7 @@ export function applyChange(
   { change, texts }: AskedChange,
   at: number,
   answers: TextBag,
+  isChild = false,
 ): ChangeAnswer {
   const aside =
     change.job === null ? state.statements.get<AsideJob>('job-find-aside', change.id) : undefined;
@@ -48,7 +51,8 @@ export function applyChange(
   if (refusal !== null) return refusal;
   const plan = planTasks(state, change.tasks, found);
   if (plan === null) return { type: 'stale' };
-  const limit = limitRefusal(state, change, found, at);
+  // A child's wants were checked with its parent's.
+  const limit = isChild ? null : limitRefusal(state, change, found, at);
   if (limit !== null) return limit;
   const standing = aside === undefined ? change : standingOf(aside);
   const isJoined = plan.collects && standing.isFannedOut && !isAnyOpen(state, plan, found);
@@ -91,7 +95,17 @@ function refusalOf(
   }
   const isVersioned = change.job !== null || (also !== null && also.posts.length > 0);
   if (found === undefined || (isVersioned && found.version !== decidedOn)) return { type: 'stale' };
-  return also === null ? null : signalRefusal(state, change, also, found, at);
+  if (also === null) return null;
+  if (!isStillSet(state, also.fired, found)) return { type: 'not_due' };
+  return signalRefusal(state, change, also, found, at);
+}
+
+/** Another deadline of the same name is another deadline. */
+function isStillSet(state: WriterState, fired: FiredDeadline | null, found: FoundJob): boolean {
+  if (fired === null) return true;
+  const { taskId, name, at } = fired;
+  if (taskId !== null) return findTask(state, found, taskId)?.deadlines[name] === at;
+  return (JSON.parse(found.timers) as Deadlines)[name] === at;
 }
 
 function signalRefusal(
@@ -191,10 +205,11 @@ function writeAlso(
   answers: TextBag,
 ): void {
   for (const child of also.children) {
-    const { type } = applyChange(state, { change: child, texts }, at, answers);
+    const { type } = applyChange(state, { change: child, texts }, at, answers, true);
     assert(type === 'done', `a child was answered with ${type}`);
   }
   const { client, ends } = change;
+  writeEmits(state, { n, id: change.id }, also.emits, texts, at);
   const owner = ends === null ? { n, client, beside: besideAfter(change, found) } : null;
-  writeInboxes(state, owner, also, texts, at);
+  writeInboxes(state, n, owner, also, texts, at);
 }

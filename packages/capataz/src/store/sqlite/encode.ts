@@ -1,6 +1,7 @@
 import type { Also, Change, TaskChange } from '../../core/change.ts';
 import type { HistoryEntry } from '../../core/history.ts';
 import type { Job, Task, TaskSpec, Wait } from '../../core/job.ts';
+import { endedPhase } from '../../core/phase.ts';
 import { taskClass } from '../../core/requirements.ts';
 import type { InboxItem } from '../../core/signal.ts';
 import { isFinal } from '../../core/status.ts';
@@ -78,6 +79,7 @@ function changeMessage(
     client: job.client,
     decidedOn: change.job.version,
     ends: isFinal(job.status) && !isKept ? job.status : null,
+    timedOut: isFinal(job.status) && endedPhase(job) === 'TIMEOUT',
     held: Number(job.held),
     hasLease: job.lease !== null,
     isFannedOut: job.status === 'waiting_for_parallel',
@@ -95,7 +97,7 @@ function changeMessage(
     reservations: reservationMessages(change, at),
     idempotency:
       idempotency === undefined ? null : { key: idempotency.key, bodyHash: idempotency.bodyHash },
-    also: also === null ? null : alsoMessage(also, at, bag),
+    also: also === null ? null : alsoMessage(also, job, at, bag),
   };
 }
 
@@ -121,8 +123,9 @@ function besideOf(change: Change): number {
   return bits;
 }
 
-function alsoMessage(also: Also, at: number, bag: TextBag): AlsoMessage {
-  const { rearm, posts, children, ...plain } = also;
+function alsoMessage(also: Also, job: Job, at: number, bag: TextBag): AlsoMessage {
+  const { rearm, posts, children, emits, ...plain } = also;
+  const { correlationId, trace } = job;
   return {
     ...plain,
     rearm: armed(rearm, at),
@@ -130,6 +133,12 @@ function alsoMessage(also: Also, at: number, bag: TextBag): AlsoMessage {
       jobId,
       item: itemMessage(item, bag),
       expiresAt: expiresAfterMs === null ? null : at + expiresAfterMs,
+    })),
+    emits: emits.map(({ payload, ...emitted }) => ({
+      ...emitted,
+      payload: bag.add(canonicalJson(payload)),
+      correlationId,
+      trace,
     })),
     children: children.map((change) => changeMessage({ change }, stampedJob(change, at), at, bag)),
   };
@@ -171,7 +180,7 @@ function jobRow(job: Job, isNew: boolean): JobMessage['row'] {
 
 /** What most jobs don't have is left out; `jobOf` puts it back. */
 function restText(job: Job): string {
-  const { wait, lease, decided, resume, result, error, results, answer } = job;
+  const { wait, lease, unread, decided, resume, result, error, results, answer } = job;
   const isApproval = wait?.type === 'approval';
   const plain = JSON.stringify(isApproval ? { lease } : { wait, lease });
   let text = `${plain.slice(0, -1)},"resume":${canonicalJson(resume)},"result":${canonicalJson(result)},"error":${canonicalJson(error)}`;
@@ -179,6 +188,7 @@ function restText(job: Job): string {
   if (isApproval) text += `,"wait":${canonicalJson(wait)}`;
   if (results !== null) text += `,"results":${canonicalJson(results)}`;
   if (answer !== null) text += `,"answer":${canonicalJson(answer)}`;
+  if (unread) text += ',"unread":true';
   if (decided.length > 0) text += `,"decided":${JSON.stringify(decided)}`;
   return `${text}}`;
 }

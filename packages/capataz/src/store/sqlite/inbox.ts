@@ -1,3 +1,4 @@
+import { maxEarly, signalIdOf } from '../rules.ts';
 import { beside } from './beside.ts';
 import type { AlsoMessage, ItemMessage, LetterMessage, PostMessage } from './messages.ts';
 import { textAt } from './texts.ts';
@@ -70,7 +71,8 @@ function receive(
   expiresAt: number,
   at: number,
 ): void {
-  if (state.statements.run('seen-insert', owner.n, item.id).changes === 0) return;
+  if (signalsIn(state, owner.n, at) >= maxEarly) return;
+  if (state.statements.run('seen-insert', owner.n, signalIdOf(item.id)).changes === 0) return;
   mark(state, owner, beside.seen);
   putIn(state, owner, item, expiresAt, at);
   ring(state, owner.n, at);
@@ -120,6 +122,7 @@ function register(
 /** What a change leaves in the inboxes of others; of a job that goes on, also what it does to its own. */
 export function writeInboxes(
   state: WriterState,
+  n: number,
   owner: (Receiver & { readonly client: string }) | null,
   also: AlsoMessage,
   texts: readonly string[],
@@ -127,7 +130,7 @@ export function writeInboxes(
 ): void {
   const { statements } = state;
   const { signalId, takes, posts, keys, looks } = also;
-  if (owner !== null && signalId !== null) statements.run('seen-insert', owner.n, signalId);
+  if (signalId !== null) statements.run('seen-insert', n, signalId);
   for (const id of owner === null ? [] : takes) statements.run('inbox-take', owner?.n ?? 0, id);
   for (const post of posts) deliver(state, post, texts, at);
   if (owner === null) return;

@@ -1,7 +1,8 @@
+import type { FiredDeadline } from '../../core/change.ts';
 import type { InboxItem, TimerName } from '../../core/signal.ts';
 import type { FinalStatus, TaskEnd, TaskStatus } from '../../core/status.ts';
 import type { Choice } from '../../core/strategy.ts';
-import type { Forget, Forgotten } from '../contract.ts';
+import type { Forget, Forgotten, OutboxVerdict } from '../contract.ts';
 import type { Deadlines } from '../rules.ts';
 import type { Parcel, TextRef } from './texts.ts';
 
@@ -48,6 +49,14 @@ export type Operation = { readonly at: number } & (
       readonly token: string;
       readonly name: string;
       readonly value: TextRef;
+    }
+  | { readonly type: 'settle_outbox'; readonly verdicts: readonly OutboxVerdict[] }
+  | { readonly type: 'redrive_letters'; readonly ids: readonly string[] }
+  | {
+      readonly type: 'resolve_letters';
+      readonly ids: readonly string[];
+      readonly by: string;
+      readonly notes: string;
     }
   | { readonly type: 'take_over'; readonly graceMs: number }
   | { readonly type: 'forget_ended'; readonly what: Forget }
@@ -97,6 +106,8 @@ export interface ChangeMessage {
   readonly decidedOn: number;
   /** The final status, where the change ends the job. */
   readonly ends: FinalStatus | null;
+  /** What ended it is a deadline. */
+  readonly timedOut: boolean;
   readonly held: number;
   readonly hasLease: boolean;
   readonly isFannedOut: boolean;
@@ -148,12 +159,23 @@ export interface AlsoMessage {
   readonly disarm: readonly TimerName[];
   readonly releases: readonly string[];
   readonly settles: readonly { readonly key: string; readonly amount: number }[];
+  readonly fired: FiredDeadline | null;
   readonly signalId: string | null;
   readonly posts: readonly PostMessage[];
   readonly takes: readonly string[];
   readonly looks: boolean;
   readonly keys: readonly string[];
+  readonly emits: readonly EmitMessage[];
   readonly children: readonly ChangeMessage[];
+}
+
+export interface EmitMessage {
+  readonly id: string;
+  readonly exchange: string;
+  readonly name: string;
+  readonly payload: TextRef;
+  readonly correlationId: string;
+  readonly trace: string | null;
 }
 
 export interface PostMessage {
@@ -237,7 +259,17 @@ export type ChangeAnswer =
       /** Where it stayed as it is, and is another than the change was decided on. */
       readonly job?: TextRef;
     }
-  | { readonly type: 'stale' | 'exists' | 'conflict' | 'seen' | 'inbox_full' | 'no_cause' }
+  | {
+      readonly type:
+        | 'stale'
+        | 'exists'
+        | 'conflict'
+        | 'seen'
+        | 'not_due'
+        | 'not_due'
+        | 'inbox_full'
+        | 'no_cause';
+    }
   | { readonly type: 'duplicate'; readonly jobId: string }
   | { readonly type: 'limit'; readonly key: string; readonly retryAfterMs: number | null };
 

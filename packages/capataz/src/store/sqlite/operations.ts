@@ -6,6 +6,7 @@ import { applyChange } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
 import { mark, postLetter } from './inbox.ts';
 import type { Answer, CommitAnswer, CommitOperation, Operation } from './messages.ts';
+import { redriveLetters, resolveLetters, settleOutbox } from './outbox.ts';
 import { expireKeys, forgetEnded } from './retention.ts';
 import { type TextBag, textAt } from './texts.ts';
 import { openBook, type WriterState } from './writer-state.ts';
@@ -39,6 +40,13 @@ export function applyOperation(state: WriterState, operation: Operation, bag: Te
       const { name, version, graph } = operation;
       return statements.one<{ graph: string }>('blueprint-offer', name, version, graph, at).graph;
     }
+    case 'settle_outbox':
+      settleOutbox(state, operation.verdicts, at);
+      return null;
+    case 'redrive_letters':
+      return redriveLetters(state, operation.ids, at);
+    case 'resolve_letters':
+      return resolveLetters(state, operation, at);
     case 'take_over':
       statements.run('leases-end', at);
       statements.run('silences-prolong', at, at + operation.graceMs);

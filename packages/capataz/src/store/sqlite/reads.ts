@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { StoredEntry } from '../../core/history.ts';
 import type { Job, Task } from '../../core/job.ts';
+import type { Phase } from '../../core/phase.ts';
 import type { TaskClass } from '../../core/requirements.ts';
 import type { InboxItem } from '../../core/signal.ts';
 import { isFinal, type JobStatus, jobStatuses } from '../../core/status.ts';
@@ -10,13 +11,19 @@ import type {
   BlueprintId,
   CausesQuery,
   Counts,
+  DeadLetter,
+  DeadLetterQuery,
   EventPage,
   JobCauses,
   JobEvent,
   JobQuery,
+  OutboxEvent,
+  OutboxPage,
   StoredWorker,
+  StuckAttempt,
+  StuckQuery,
 } from '../contract.ts';
-import { deadlineList, isRunnable } from '../rules.ts';
+import { deadlineList, isRunnable, PhaseCounter } from '../rules.ts';
 import { jobList } from './job-list.ts';
 import {
   deadlinesOf,
@@ -201,6 +208,7 @@ export class Reads {
       const tasks: Partial<Record<Task['status'], number>> = {};
       let queued = 0;
       let lostEntries = 0;
+      let timedOut = 0;
       for (const { status, count } of this.statements.all<{ status: JobStatus; count: number }>(
         'count-jobs',
       ))
@@ -219,9 +227,68 @@ export class Reads {
         if (name.startsWith('ended:') && value > 0)
           jobs[name.slice('ended:'.length) as JobStatus] = value;
         if (name === 'lost_entries') lostEntries = value;
+        if (name === 'timed_out') timedOut = value;
       }
-      return { jobs, tasks, queued, lostEntries };
+      const { outbox, dead: deadLetters } = this.statements.one<{ outbox: number; dead: number }>(
+        'outbox-counts',
+      );
+      const phases = this.#phases(jobs, timedOut);
+      return { jobs, tasks, queued, outbox, deadLetters, lostEntries, phases };
     });
+  }
+
+  #phases(
+    { finished = 0, failed = 0, cancelled = 0 }: Counts['jobs'],
+    timedOut: number,
+  ): Counts['phases'] {
+    const phases = new PhaseCounter();
+    phases.add('SUCCEEDED', finished, null);
+    phases.add('FAILED', failed - timedOut, null);
+    phases.add('TIMEOUT', timedOut, null);
+    phases.add('CANCELLED', cancelled, null);
+    const open = this.statements.all<{ phase: Phase; count: number; since: number }>(
+      'count-phases',
+    );
+    for (const { phase, count, since } of open) phases.add(phase, count, since);
+    return phases.counts;
+  }
+
+  stuck({ status, olderThanMs, limit }: StuckQuery, at: number): StuckAttempt[] {
+    const rows = this.statements.all<{ job_id: string; task_id: string; attempt_id: string }>(
+      'stuck',
+      status,
+      at - olderThanMs,
+      limit,
+    );
+    return rows.map((row) => ({
+      jobId: row.job_id,
+      taskId: row.task_id,
+      attempt: row.attempt_id,
+    }));
+  }
+
+  seen(jobId: string, ids: readonly string[]): string[] {
+    const rows = this.statements.all<{ id: string }>('seen-among', jobId, JSON.stringify(ids));
+    return rows.map(({ id }) => id);
+  }
+
+  outbox(limit: number, at: number): OutboxPage {
+    return this.together(() => {
+      const rows = this.statements.all<EventRow>('outbox-due', at, limit);
+      const next = this.statements.one<{ at: number | null }>('outbox-next', at).at;
+      return { events: rows.map(eventOf), nextInMs: next === null ? null : next - at };
+    });
+  }
+
+  deadLetters({ limit, after = '', resolvedToo = false }: DeadLetterQuery): DeadLetter[] {
+    const rows = this.statements.all<LetterRow>('dlq-list', after, Number(resolvedToo), limit);
+    return rows.map((row) => ({
+      ...eventOf(row),
+      movedAt: row.moved_at,
+      resolvedAt: row.resolved_at,
+      resolvedBy: row.resolved_by,
+      notes: row.resolution_notes,
+    }));
   }
 
   causes(of: CausesQuery): JobCauses[] {
@@ -275,5 +342,41 @@ function causesOf(
     watched: tasks
       .filter(({ worker }) => worker !== null && knownWorkers.has(worker))
       .map(({ id }) => id),
+  };
+}
+
+interface EventRow {
+  readonly id: string;
+  readonly aggregate_id: string;
+  readonly event_type: string;
+  readonly payload: string;
+  readonly metadata: string;
+  readonly created_at: number;
+  readonly retry_count: number;
+  readonly last_error: string | null;
+}
+
+interface LetterRow extends EventRow {
+  readonly moved_at: number;
+  readonly resolved_at: number | null;
+  readonly resolved_by: string | null;
+  readonly resolution_notes: string | null;
+}
+
+function eventOf(row: EventRow): OutboxEvent {
+  const { id, aggregate_id: jobId, event_type: name, created_at: createdAt } = row;
+  return {
+    id,
+    jobId,
+    name,
+    payload: JSON.parse(row.payload),
+    createdAt,
+    retryCount: row.retry_count,
+    lastError: row.last_error,
+    // Written by `writeEmits`.
+    ...(JSON.parse(row.metadata) as Pick<
+      OutboxEvent,
+      'exchange' | 'sequence' | 'correlationId' | 'trace'
+    >),
   };
 }

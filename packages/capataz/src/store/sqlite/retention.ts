@@ -1,3 +1,4 @@
+import { endedPhase } from '../../core/phase.ts';
 import type { FinalStatus } from '../../core/status.ts';
 import type { Forget, Forgotten } from '../contract.ts';
 import { isToForget } from '../rules.ts';
@@ -18,6 +19,8 @@ interface EndedRow {
   readonly n: number;
   readonly id: string;
   readonly status: FinalStatus;
+  /** Of a job that failed. */
+  readonly error_code: string | null;
   readonly ended_at: number;
   readonly pages: number;
 }
@@ -52,7 +55,7 @@ function dueJobs(state: WriterState, what: Forget, at: number): EndedRow[] {
 function forget(state: WriterState, due: readonly EndedRow[]): string[] {
   const gone: string[] = [];
   let work = maxWork;
-  for (const { ordinal, n, id, status, pages } of due) {
+  for (const { ordinal, n, id, status, error_code: code, pages } of due) {
     const book = weighBook(state, n, work);
     // Half a book goes only where it is too long for a whole call.
     if (!book.isWhole && gone.length > 0) break;
@@ -61,8 +64,11 @@ function forget(state: WriterState, due: readonly EndedRow[]): string[] {
     state.statements.run('ended-delete', ordinal);
     state.statements.run('input-delete', n);
     state.statements.run('attributes-delete', id);
+    state.statements.run('seen-delete', n);
     state.release(n);
     state.count(`ended:${status}`, -1);
+    const error = code === null ? null : { code, message: '' };
+    if (endedPhase({ status, error }) === 'TIMEOUT') state.count('timed_out', -1);
     gone.push(id);
     work -= book.work + pages + 2;
     if (work <= 0) break;

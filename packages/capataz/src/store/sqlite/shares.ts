@@ -13,44 +13,69 @@ export function limitRefusal(
   found: FoundJob | undefined,
   at: number,
 ): ChangeAnswer | null {
+  const { reservations, also } = change;
   const taken = new Map<string, number>();
-  for (const { key, amount, limit } of wantedBy(change)) {
-    state.statements.run('shares-expire', key, at);
-    const { held, next } = heldOf(state, key);
-    const sum = held + (taken.get(key) ?? 0) + amount;
-    taken.set(key, (taken.get(key) ?? 0) + amount);
-    if (sum > limit || isOvertaking(state, key, found))
-      return {
-        type: 'limit',
-        key,
-        retryAfterMs: amount > limit || next === null ? null : next - at,
-      };
+  for (const wanted of reservations) {
+    const refusal = refusalOf(state, wanted, found?.n ?? null, taken, at);
+    if (refusal !== null) return refusal;
+  }
+  for (const wanted of (also?.children ?? []).flatMap(wantedBy)) {
+    const refusal = refusalOf(state, wanted, null, taken, at);
+    if (refusal !== null) return refusal;
   }
   return null;
 }
 
-/** By the change and by the children that come into being with it, or not at all. */
+/** By children that come into being with a change, or not at all. */
 function wantedBy({ reservations, also }: ChangeMessage): ChangeMessage['reservations'] {
-  if (also === null || also.children.length === 0) return reservations;
-  return [...reservations, ...also.children.flatMap(wantedBy)];
+  return [...reservations, ...(also?.children ?? []).flatMap(wantedBy)];
+}
+
+/** @param job its number, null for a new one. What it holds of the key is replaced. */
+function refusalOf(
+  state: WriterState,
+  { key, amount, limit }: ChangeMessage['reservations'][number],
+  job: number | null,
+  taken: Map<string, number>,
+  at: number,
+): ChangeAnswer | null {
+  state.statements.run('shares-expire', key, at);
+  const { held, next } = heldOf(state, key, job);
+  const sum = held + (taken.get(key) ?? 0) + amount;
+  taken.set(key, (taken.get(key) ?? 0) + amount);
+  if (sum <= limit && !isOvertaking(state, key, job)) return null;
+  const retryAfterMs = amount > limit || next === null ? null : next - at;
+  return { type: 'limit', key, retryAfterMs };
 }
 
 /** Expired shares of a key are gone once it was asked for in the same commit. */
-function heldOf({ statements }: WriterState, key: string): { held: number; next: number | null } {
-  return statements.one('shares-sum', key);
+function heldOf(
+  { statements }: WriterState,
+  key: string,
+  without: number | null,
+): { held: number; next: number | null } {
+  return statements.one('shares-sum', key, without);
 }
 
-/** Whether a job that arrived earlier waits for the key. */
-function isOvertaking(state: WriterState, key: string, found: FoundJob | undefined): boolean {
+/** Whether another job has waited for the key longer. */
+function isOvertaking(state: WriterState, key: string, job: number | null): boolean {
   const first = firstWaiting(state, key);
-  return first !== null && (found === undefined || first < found.n);
+  if (first === null || first.job === job) return false;
+  if (job === null) return true;
+  const own = state.statements.get<{ place: number }>('waiter-place', job, key);
+  return own === undefined || first.place < own.place;
 }
 
-function firstWaiting({ statements, hasWaiters }: WriterState, key: string): number | null {
-  return hasWaiters ? statements.one<{ job: number | null }>('waiter-first', key).job : null;
+interface Waiter {
+  readonly place: number;
+  readonly job: number;
 }
 
-/** After the job was stored: what it gives back, takes, and settles of what it holds or took just now. */
+function firstWaiting({ statements, hasWaiters }: WriterState, key: string): Waiter | null {
+  return hasWaiters ? (statements.get<Waiter>('waiter-first', key) ?? null) : null;
+}
+
+/** After the job was stored: what it settles, gives back and takes. */
 export function storeShares(
   state: WriterState,
   job: number,
@@ -59,24 +84,53 @@ export function storeShares(
   at: number,
 ): void {
   const { also, reservations, ends } = change;
-  const isPlain = (had & beside.shares) === 0 && also === null && reservations.length === 0;
+  const isPlain =
+    (had & (beside.shares | beside.waiters)) === 0 && also === null && reservations.length === 0;
   if (isPlain) return;
   const freed = new Set<string>();
+  const free = ({ key, expires_at: expiresAt }: ReleasedShare): void => {
+    if (expiresAt === null || expiresAt > at) freed.add(key);
+  };
+  const settles = also?.settles ?? [];
+  const fresh = new Set(reservations.map(({ key }) => key));
+  for (const { key, amount } of settles) if (!fresh.has(key)) settle(state, job, key, amount);
   if ((had & beside.shares) !== 0) {
-    for (const { key, expires_at: expiresAt } of released(state, job, change, had)) {
-      if (expiresAt === null || expiresAt > at) freed.add(key);
-    }
+    for (const share of released(state, job, change, had)) free(share);
+    for (const key of fresh)
+      state.statements.all<ReleasedShare>('share-release', job, key).map(free);
   }
-  for (const { key, amount, limit, expiresAt, untilWait } of ends === null ? reservations : []) {
+  const isSettled = new Set(settles.map(({ key }) => key));
+  for (const { key, amount, limit, expiresAt, untilWait } of reservations) {
+    if (ends !== null && !isSettled.has(key)) continue;
     state.statements.run('share-insert', key, job, amount, expiresAt, untilWait);
-    if (state.hasWaiters && heldOf(state, key).held < limit) freed.add(key);
+    if (state.hasWaiters && heldOf(state, key, null).held < limit) freed.add(key);
   }
-  for (const { key, amount } of also?.settles ?? []) {
+  for (const { key, amount } of settles) {
     freed.add(key);
-    state.statements.run('share-settle', job, key, amount);
-    state.statements.run('share-release', job, key);
+    if (fresh.has(key)) settle(state, job, key, amount);
   }
+  // Who leaves without a share may have been in the way of others.
+  for (const key of leftKeys(state, job, change, had)) if (!fresh.has(key)) freed.add(key);
   for (const key of freed) wake(state, key, at);
+}
+
+/** One share stays booked; the job gives back the others of the key. */
+function settle({ statements }: WriterState, job: number, key: string, amount: number): void {
+  statements.run('share-settle', job, key, amount);
+  statements.all('share-release', job, key);
+}
+
+/** Keys that the job waited for and waits for no more. */
+function leftKeys(
+  { statements }: WriterState,
+  job: number,
+  { job: stands, waitKey }: ChangeMessage,
+  had: number,
+): string[] {
+  if ((had & beside.waiters) === 0 || stands === null) return [];
+  return statements
+    .all<{ key: string }>('waiters-delete-other', job, waitKey)
+    .map(({ key }) => key);
 }
 
 interface ReleasedShare {
@@ -101,5 +155,5 @@ function released(
 /** A place may be free: who waits longest looks again now. */
 function wake(state: WriterState, key: string, at: number): void {
   const first = firstWaiting(state, key);
-  if (first !== null) wakeUp(state, first, at);
+  if (first !== null) wakeUp(state, first.job, at);
 }

@@ -319,6 +319,41 @@ describe('the SQLite database', () => {
 });
 
 describe('the schema of the SQLite store', () => {
+  it('H-37 the outbox and its dead letters have the columns and indexes of the lifecycle seed', () => {
+    const database = new DatabaseSync(':memory:');
+    migrate(database, readMigrations());
+    const columns = (table: string): unknown[] =>
+      database
+        .prepare(`SELECT name FROM pragma_table_info('${table}')`)
+        .all()
+        .map(({ name }) => name);
+    const dead = [
+      'id',
+      'original_event_id',
+      'aggregate_id',
+      'aggregate_type',
+      'event_type',
+      'payload',
+      'metadata',
+      'error_message',
+      'retry_count',
+      'original_created_at',
+      'moved_at',
+      'resolved_at',
+      'resolved_by',
+      'resolution_notes',
+    ];
+    assert.deepEqual(columns('outbox_dlq'), dead);
+    for (const column of ['retry_count', 'last_error'])
+      assert.ok(columns('outbox_events').includes(column));
+    const indexes = database
+      .prepare("SELECT name FROM pragma_index_list('outbox_dlq') WHERE origin = 'c'")
+      .all();
+    assert.equal(indexes.length, 3);
+    migrate(database, readMigrations());
+    database.close();
+  });
+
   it('released migrations never change: their checksums are kept', () => {
     const kept = JSON.parse(
       readFileSync(new URL('./migrations/checksums.json', import.meta.url), 'utf8'),

@@ -10,6 +10,8 @@ import type {
   Capabilities,
   CausesQuery,
   Counts,
+  DeadLetter,
+  DeadLetterQuery,
   DuePage,
   EventPage,
   Forget,
@@ -18,8 +20,12 @@ import type {
   JobQuery,
   LeaseRenewal,
   Memo,
+  OutboxPage,
+  OutboxVerdict,
   Store,
   StoredWorker,
+  StuckAttempt,
+  StuckQuery,
   Work,
   WorkerTouch,
   WorkOutcome,
@@ -120,6 +126,44 @@ export class OpenSqliteStore implements SqliteStore {
       name,
       value: 0,
     })) as boolean;
+  }
+
+  async stuck(query: StuckQuery): Promise<StuckAttempt[]> {
+    return this.#read((reads) => reads.stuck(query, this.#time.now()));
+  }
+
+  async seen(jobId: string, ids: readonly string[]): Promise<string[]> {
+    return this.#read((reads) => reads.seen(jobId, ids));
+  }
+
+  async outbox(limit: number): Promise<OutboxPage> {
+    return this.#read((reads) => reads.outbox(limit, this.#time.now()));
+  }
+
+  async settleOutbox(verdicts: readonly OutboxVerdict[]): Promise<void> {
+    await this.#write({ type: 'settle_outbox', at: this.#time.now(), verdicts });
+  }
+
+  async deadLetters(query: DeadLetterQuery): Promise<DeadLetter[]> {
+    return this.#read((reads) => reads.deadLetters(query));
+  }
+
+  async redriveLetters(ids: readonly string[]): Promise<string[]> {
+    return (await this.#write({
+      type: 'redrive_letters',
+      at: this.#time.now(),
+      ids,
+    })) as string[];
+  }
+
+  async resolveLetters(ids: readonly string[], by: string, notes: string): Promise<string[]> {
+    return (await this.#write({
+      type: 'resolve_letters',
+      at: this.#time.now(),
+      ids,
+      by,
+      notes,
+    })) as string[];
   }
 
   async history(jobId: string, after: number, limit: number): Promise<StoredEntry[]> {

@@ -87,7 +87,7 @@ test('S-30 a retry that leaves its job as it is does not write it', () =>
     assert.deepEqual([written(), await read(store, 'a')], [0, job]);
   }));
 
-test('an ended job leaves no row behind, whatever it waited for', () =>
+test('an ended job leaves no row behind but the signals that it took, and those go with it', () =>
   inPlace(async ({ store, database }) => {
     const full = { key: 'k', amount: 1, limit: 9, expiresAfterMs: null, until: 'wait' as const };
     const fanned = { ...fanningOut(newJob('a'), 2), reservations: [full] };
@@ -105,7 +105,10 @@ test('an ended job leaves no row behind, whatever it waited for', () =>
     await store.saveMemo({ jobId: 'd', token: 't', name: 'm', value: 1 });
     assert.deepEqual(rowsOf(database, ...ofJobs), [2, 2, 1, 1, 1, 1, 1]);
     await commit(store, ...[job, keyed, waiting, leased].map((each) => ending(each)));
-    assert.deepEqual(rowsOf(database, 'jobs', ...ofJobs), Array(8).fill(0));
+    const left = ofJobs.filter((table) => table !== 'seen');
+    assert.deepEqual(rowsOf(database, 'jobs', ...left), Array(7).fill(0));
+    await store.forgetEnded({ olderThanMs: null, keepAtMost: 0, limit: 10 });
+    assert.deepEqual(rowsOf(database, 'seen'), [0]);
   }));
 
 test('attributes stay until their job is forgotten', () =>

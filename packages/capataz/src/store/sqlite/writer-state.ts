@@ -85,12 +85,16 @@ export class WriterState {
     if (book.count === 0) return;
     const { count, entries, lost } = book;
     this.#position += 1;
-    const last =
-      this.#lastSeqs.get(job) ?? this.statements.one<{ seq: number }>('history-last', job).seq;
+    const last = this.lastSeq(job);
     const seq = last + count;
     this.statements.run('history-insert', this.#position, job, seq, at, count, entries);
     this.#rememberSeq(job, seq);
     if (lost > 0) this.count('lost_entries', lost);
+  }
+
+  /** Of the last entry in a job's book. */
+  lastSeq(job: number): number {
+    return this.#lastSeqs.get(job) ?? this.statements.one<{ seq: number }>('history-last', job).seq;
   }
 
   #rememberSeq(job: number, seq: number): void {

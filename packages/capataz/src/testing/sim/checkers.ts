@@ -40,13 +40,20 @@ export async function checkLimbo(store: Store): Promise<string[]> {
   }
 }
 
+/** Everything that was said is with the bus. */
+export async function checkOutbox(store: Store): Promise<string[]> {
+  const { outbox } = await store.counts();
+  return outbox === 0 ? [] : [`${outbox} events are not published`];
+}
+
 /** Everything was given back: no task is left when no job is open. */
 export async function checkIdle(store: Store): Promise<string[]> {
-  const { tasks, queued } = await store.counts();
+  const { tasks, queued, outbox } = await store.counts();
   const left = Object.entries(tasks).filter(([, count]) => count > 0);
   const problems = left.map(
     ([status, count]) => `${count} tasks are ${status} though no job is open`,
   );
+  if (outbox > 0) problems.push(`${outbox} events are not published though no job is open`);
   if (queued > 0) problems.push(`${queued} tasks are queued though no job is open`);
   return problems;
 }

@@ -300,6 +300,11 @@ export const mutants: readonly Mutant[] = [
         find: "if (also?.signalId != null && before?.seen.has(also.signalId)) return { type: 'seen' };",
         replace: '',
       },
+      {
+        file: 'engine/decider.ts',
+        find: 'if (seen[position] && job !== null) {',
+        replace: 'if (seen[position] === undefined && job !== null) {',
+      },
     ],
   },
   {
@@ -347,8 +352,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: 'store/memory/shares.ts',
-        find: 'if (share.jobId !== job.id || !isOver) return true;',
-        replace: 'if (share.jobId !== job.id || isOver) return true;',
+        find: 'return !isOver;',
+        replace: 'return true;',
       },
     ],
   },
@@ -358,6 +363,26 @@ export const mutants: readonly Mutant[] = [
       {
         file: 'store/memory/store.ts',
         find: 'owner.memos.set(name, copyOf(value));',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'a deadline that is set no more fires',
+    edits: [
+      {
+        file: 'store/memory/changes.ts',
+        find: "if (!isStillSet(before, also?.fired ?? null)) return { type: 'not_due' };",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'an event is published and never marked',
+    edits: [
+      {
+        file: 'store/memory/outbox.ts',
+        find: 'data.outbox.splice(index, 1);',
         replace: '',
       },
     ],

@@ -11,6 +11,7 @@ import {
   checkIdle,
   checkLimbo,
   checkNothingExtra,
+  checkOutbox,
   checkResult,
 } from './checkers.ts';
 import { Dice } from './dice.ts';
@@ -25,6 +26,7 @@ import {
   checkKeys,
   checkSignals,
   checkSteps,
+  checkWords,
 } from './wait-checkers.ts';
 import { simWork } from './work.ts';
 import { World, type WorldOptions } from './world.ts';
@@ -134,6 +136,7 @@ async function untilEnded(
       accepted.size < plan.jobs.length
         ? ['not all jobs were accepted']
         : await checkEnded(world.truth, accepted);
+    if (problems.length === 0) problems = await checkOutbox(world.truth);
     if (problems.length > 0) continue;
     return [
       ...(await checkIdle(world.truth)),
@@ -181,6 +184,7 @@ async function checkBooks(
     const entries = await world.truth.history(id, 0, 10_000);
     for (const check of bookChecks) problems.push(...check(job, entries));
     problems.push(...checkResult(job), ...checkSteps(job));
+    problems.push(...checkWords(job, world.heard.get(id) ?? []));
     problems.push(...checkSignals(job, people.told.get(id) ?? new Set()));
     if (calmWorkers) problems.push(...checkCalmWorkers(job, entries));
   }

@@ -31,11 +31,11 @@ describe('the simulator', () => {
   });
 
   it('keeps every rule wherever the server dies before a commit', async () => {
-    for (const seed of sweptSeeds) await holds(crashAtEachCommit(seed, 'before'), 25);
+    for (const seed of sweptSeeds) await holds(crashAtEachCommit(seed, 'before'), 20);
   });
 
   it('keeps every rule wherever the server dies after a commit', async () => {
-    for (const seed of sweptSeeds) await holds(crashAtEachCommit(seed, 'after'), 25);
+    for (const seed of sweptSeeds) await holds(crashAtEachCommit(seed, 'after'), 20);
   });
 });
 

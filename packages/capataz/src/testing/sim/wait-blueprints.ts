@@ -7,10 +7,19 @@ import type { Moods } from './moods.ts';
 
 /** One of each way to wait. */
 export function waitBlueprints(moods: Moods): Blueprint[] {
-  return [fanOut(), asking(), family(), grandchild(), listener(), keyed(), stepper(moods)];
+  const waits = [fanOut(), asking(), family(), grandchild(), listener(), keyed()];
+  return [...waits, stepper(moods), speaker(moods)];
 }
 
-export const waitBlueprintNames = ['fan-out', 'asking', 'family', 'listener', 'keyed', 'stepper'];
+export const waitBlueprintNames = [
+  'fan-out',
+  'asking',
+  'family',
+  'listener',
+  'keyed',
+  'stepper',
+  'speaker',
+];
 
 /** Zero to five branches; the aggregator says what it saw. */
 function fanOut(): Blueprint {
@@ -67,7 +76,8 @@ function asking(): Blueprint {
             on: { approved: 'work', rejected: 'declined', timeout: 'again' },
             signals: { withdraw: 'declined' },
             deadline: '30s',
-            escalateAfter: '10s',
+            // Due at the same instant as the deadline, which must not meet the next round's wait.
+            escalateAfter: '30s',
           }),
       },
       again: {
@@ -146,7 +156,8 @@ function listener(): Blueprint {
   return blueprint({
     name: 'listener',
     version: 1,
-    early: { tick: '10m', stop: '10m' },
+    // Longer than any step of the clock.
+    early: { tick: '30d', stop: '30d' },
     states: {
       settle: { start: true, to: ['listen'], handle: () => sleep('3s', 'listen') },
       listen: {
@@ -193,6 +204,41 @@ function keyed(): Blueprint {
           ),
       },
       done: { end: true },
+    },
+  });
+}
+
+/** Says one, two, three over the bus, each with another step. */
+function speaker(moods: Moods): Blueprint {
+  return blueprint({
+    name: 'speaker',
+    version: 1,
+    states: {
+      first: {
+        start: true,
+        to: ['second'],
+        handle: (job) => {
+          job.emit('sim', 'one', null);
+          return dispatch('work', { job: job.id, step: 1 }, { on: { success: 'second' } });
+        },
+      },
+      second: {
+        to: ['done'],
+        timeout: '30s',
+        retry: { max: 30, base: '500ms', cap: '5s' },
+        run: async (job) => {
+          job.emit('sim', 'two', null);
+          if (moods.dice.chance(moods.throws)) throw new Error('a bad mood');
+          return transition('done');
+        },
+      },
+      done: {
+        end: true,
+        handle: (job) => {
+          job.emit('sim', 'three', null);
+          return finish('said');
+        },
+      },
     },
   });
 }

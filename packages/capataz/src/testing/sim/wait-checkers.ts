@@ -45,9 +45,24 @@ export function checkApproval(job: Job, entries: readonly StoredEntry[]): string
     decided.add(wait);
     if (actor === 'mallory') problems.push(`job ${job.id}: decided on what was never shown`);
   }
+  problems.push(...checkPatience(job, entries));
   const isDone = job.blueprint === 'asking' && job.status === 'finished' && job.state === 'done';
   if (isDone && job.data.approvedBy !== 'ana')
     problems.push(`job ${job.id}: done without an approval`);
+  return problems;
+}
+
+/** A question stands for as long as it says. */
+function checkPatience({ id, blueprint }: Job, entries: readonly StoredEntry[]): string[] {
+  if (blueprint !== 'asking') return [];
+  const problems: string[] = [];
+  let askedAt = 0;
+  for (const { type, at } of entries) {
+    if (type === 'approval_asked') askedAt = at;
+    const isOver = type === 'wait_timed_out' || type === 'approval_escalated';
+    if (isOver && at - askedAt < 30_000)
+      problems.push(`job ${id}: ${type} after ${at - askedAt} ms`);
+  }
   return problems;
 }
 
@@ -99,6 +114,15 @@ export function checkSignals(job: Job, told: ReadonlySet<string>): string[] {
       problems.push(`job ${job.id}: ${id} was taken and is not counted`);
   }
   return problems;
+}
+
+/** The bus heard everything that was said, each job's words in their order. */
+export function checkWords({ id, blueprint, status }: Job, heard: readonly string[]): string[] {
+  if (blueprint !== 'speaker') return [];
+  const words = [...new Set(heard)].join(' ');
+  const isWhole = status !== 'finished' || words === 'one two three';
+  const isInOrder = 'one two three'.startsWith(words);
+  return isWhole && isInOrder ? [] : [`job ${id} (${status}): the bus heard "${words}"`];
 }
 
 /** What a step gave is what the next run gets. */

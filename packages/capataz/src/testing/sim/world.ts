@@ -4,7 +4,7 @@ import { CapatazError } from '../../protocol/errors.ts';
 import { delay } from '../../std/clock.ts';
 import type { JsonValue } from '../../std/json.ts';
 import { silentLog } from '../../std/log.ts';
-import type { Store } from '../../store/contract.ts';
+import type { OutboxEvent, Store } from '../../store/contract.ts';
 import { MemoryData, openMemoryStore } from '../../store/memory/index.ts';
 import {
   createWorker,
@@ -66,6 +66,8 @@ export class World {
   readonly #options: WorldOptions;
   readonly #dice: Dice;
   readonly #data = new MemoryData();
+  /** Job → what the bus heard of it, outside the product. */
+  readonly heard = new Map<string, string[]>();
   /** Attempts whose work has begun, counted outside the product. */
   readonly #begun = new Set<string>();
   #server: Server | null = null;
@@ -103,12 +105,22 @@ export class World {
       instance: process.name,
       client: (name) => ({ name, plan: null, params: {} }),
       log: silentLog,
+      sink: { publish: (event) => this.#hear(event, process), pausedForMs: () => null },
     });
     this.#server = { engine, process };
     this.note(`${process.name} starts`);
     engine.start().catch((error: unknown) => {
       if (this.#server?.process === process) this.killServer(`start failed: ${String(error)}`);
     });
+  }
+
+  /** The bus may lose an event on its way, or its word that it has it. */
+  async #hear({ jobId, name }: OutboxEvent, process: SimProcess): Promise<void> {
+    const { loseRequest, loseAnswer } = this.weather.network;
+    await delay(process.clock, this.#dice.between(0, 50));
+    if (this.#dice.chance(loseRequest)) throw new Error('lost on its way');
+    this.heard.set(jobId, [...(this.heard.get(jobId) ?? []), name]);
+    if (this.#dice.chance(loseAnswer)) throw new Error('the answer was lost');
   }
 
   #storeOf(process: SimProcess, dice: Dice): Store {

@@ -139,10 +139,11 @@ CREATE INDEX reservations_settled ON reservations (expires_at) WHERE job IS NULL
 
 -- Who waits for a share of a key; the first to have arrived is the first to be served.
 CREATE TABLE waiters (
+  place INTEGER PRIMARY KEY,
   key TEXT NOT NULL,
-  job INTEGER NOT NULL,
-  PRIMARY KEY (key, job)
-) STRICT, WITHOUT ROWID;
+  job INTEGER NOT NULL
+) STRICT;
+CREATE INDEX waiters_by_key ON waiters (key, place);
 CREATE INDEX waiters_by_job ON waiters (job);
 
 -- What was left for a job, in the order of arrival.
@@ -227,3 +228,40 @@ CREATE TABLE counters (
   name TEXT PRIMARY KEY,
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Events on their way to the bus, in the order of the commits. `aggregate_id` is the job's id.
+CREATE TABLE outbox_events (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  aggregate_id TEXT NOT NULL,
+  aggregate_type TEXT NOT NULL,
+  event_type TEXT NOT NULL,
+  payload TEXT NOT NULL,
+  metadata TEXT NOT NULL,                   -- {exchange, sequence, correlationId, trace}
+  created_at INTEGER NOT NULL,
+  retry_count INTEGER NOT NULL DEFAULT 0,
+  last_error TEXT,
+  next_attempt_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX outbox_events_by_aggregate ON outbox_events (aggregate_id, n);
+
+-- Events that nobody would take, with the columns of the lifecycle seed.
+CREATE TABLE outbox_dlq (
+  id INTEGER PRIMARY KEY,
+  original_event_id TEXT NOT NULL UNIQUE,
+  aggregate_id TEXT NOT NULL,
+  aggregate_type TEXT NOT NULL,
+  event_type TEXT NOT NULL,
+  payload TEXT NOT NULL,
+  metadata TEXT,
+  error_message TEXT NOT NULL,
+  retry_count INTEGER NOT NULL DEFAULT 0,
+  original_created_at INTEGER NOT NULL,
+  moved_at INTEGER NOT NULL,
+  resolved_at INTEGER,
+  resolved_by TEXT,
+  resolution_notes TEXT
+) STRICT;
+CREATE INDEX outbox_dlq_moved_at ON outbox_dlq (moved_at);
+CREATE INDEX outbox_dlq_event_type ON outbox_dlq (event_type);
+CREATE INDEX outbox_dlq_unresolved ON outbox_dlq (id) WHERE resolved_at IS NULL;

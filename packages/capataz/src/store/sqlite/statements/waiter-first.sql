@@ -1,3 +1,3 @@
--- The job that waits for a key and arrived first.
--- ?1 key. Result: its number or null.
-SELECT min(job) AS job FROM waiters WHERE key = ?1
+-- The job that waits for a key the longest.
+-- ?1 key. Result: its place in the line and its number.
+SELECT place, job FROM waiters WHERE key = ?1 ORDER BY place LIMIT 1

@@ -1,0 +1,229 @@
+/** An application as a program starts it: through the public entry points alone. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { blueprint, CapatazError, finish, waitFor } from 'capataz';
+import {
+  clientOf,
+  createServer,
+  type JobEvent,
+  ok,
+  type Route,
+  type Server,
+  type ServerOptions,
+} from 'capataz/server';
+import { silentLog } from '../std/log.ts';
+import { ask } from '../testing/ask.ts';
+
+const folders: string[] = [];
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function dataDir(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'capataz-compose-'));
+  folders.push(folder);
+  return folder;
+}
+
+const place = () => ({ config: { port: 0, dataDir: dataDir() } });
+const compose = <const O extends ServerOptions>(options: O): Server =>
+  createServer({ log: silentLog, ...options });
+
+const names = blueprint({
+  name: 'names',
+  version: 1,
+  stores: { own: 'of the blueprint' },
+  states: {
+    begin: {
+      start: true,
+      to: ['late'],
+      handle: (job) => {
+        job.data.first = `${job.stores.shared}, ${job.stores.own}`;
+        return { type: 'transition', to: 'late' };
+      },
+    },
+    late: {
+      end: true,
+      run: async (job) => {
+        job.data.second = `${job.stores.shared}, ${job.stores.own}`;
+        return finish(job.data);
+      },
+    },
+  },
+});
+
+const told = blueprint({
+  name: 'told',
+  version: 1,
+  states: {
+    wait: { start: true, on: { go: 'done' }, handle: () => waitFor({ deadline: '1h' }) },
+    done: { end: true },
+  },
+});
+
+test('A-7: stores of the application are reachable by name in every handler, beside the blueprint’s own, which go before', async () => {
+  const stores = { shared: 'of the application', own: 'hidden' };
+  const server = await compose({ blueprints: [names], stores }).start(place());
+  try {
+    const { jobId } = await server.client().jobs.start('names');
+    const job = await server.client().jobs.wait(jobId);
+    const expected = 'of the application, of the blueprint';
+    assert.deepEqual(job.result, { first: expected, second: expected });
+    assert.equal(names.stores.shared, undefined);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('S-65: parts are made from settings and stores, run with the server and end before its store does', async () => {
+  const log: string[] = [];
+  const ran = Promise.withResolvers<string>();
+  const delivered = Promise.withResolvers<void>();
+  const application = createServer({
+    name: 'relay',
+    log: silentLog,
+    settings: {
+      pace: { type: 'duration', default: '1m', meaning: 'How often.' },
+      label: { type: 'string', default: null, meaning: 'What it is called.' },
+    },
+    blueprints: ({ settings }) => (settings.label === 'x' ? [told] : []),
+    stores: ({ settings }) => ({
+      seen: [] as JobEvent[],
+      position: { at: 0 },
+      pace: settings.pace,
+    }),
+    schedules: ({ settings }) => [
+      {
+        name: 'once',
+        every: `${settings.pace}ms`,
+        atStart: true,
+        run: async (server) => {
+          const { jobId } = await server.client().jobs.start('told');
+          await server.client().jobs.signal(jobId, 'go');
+          ran.resolve(jobId);
+        },
+      },
+    ],
+    feeds: ({ stores }) => [
+      {
+        name: 'seen',
+        position: () => stores.position.at,
+        apply: (events, position) => {
+          stores.seen.push(...events);
+          stores.position.at = position;
+          if (events.some(({ entry }) => entry.type === 'job_finished')) delivered.resolve();
+        },
+      },
+    ],
+    onStart: ({ stores, isOpen }) => {
+      log.push(`start ${stores.pace} ${isOpen}`);
+    },
+    onStop: ({ settings }) => {
+      log.push(`stop ${settings.label}`);
+    },
+  });
+  const server = await application.start({ ...place(), settings: { label: 'x' } });
+  const jobId = await ran.promise;
+  const client = server.client();
+  await delivered.promise;
+  const book: number[] = [];
+  for await (const { seq } of client.jobs.history(jobId)) book.push(seq);
+  await server.stop();
+  const seen = server.stores.seen.filter((event) => event.jobId === jobId);
+  assert.deepEqual(
+    seen.map(({ entry }) => entry.seq),
+    book,
+  );
+  assert.deepEqual(log, ['start 60000 true', 'stop x']);
+});
+
+const greeting: Route = {
+  method: 'GET',
+  path: '/relay/greeting/{id}',
+  area: 'client',
+  operation: {
+    id: 'greet',
+    summary: 'Greets',
+    params: { id: 'Whom.' },
+    answers: { 200: { description: 'A greeting' } },
+  },
+  handle: (call) => ok({ client: clientOf(call).name }),
+};
+
+test('S-65: a route of the application has the areas of ours, and stands in the document', async () => {
+  const server = await compose({ routes: [greeting] }).start(place());
+  try {
+    const { json } = await ask(server.url, 'GET /relay/greeting/ana');
+    assert.deepEqual(json, { client: 'dev' });
+    const document = await ask(server.url, 'GET /_public/openapi.json');
+    assert.match(document.text, /"\/relay\/greeting\/\{id\}"/);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('S-65: a route that takes requests of ours, or of another, stops the start and names both', async () => {
+  const clashes: (readonly [Partial<Route>, RegExp])[] = [
+    [{ path: '/api/v1/jobs' }, /GET \/api\/v1\/jobs takes requests of GET \/api\/v1\/jobs/],
+    [{ path: '/api/v1/jobs/new' }, /takes requests of GET \/api\/v1\/jobs\/\{id\}/],
+    [{ path: '/api/v1/{kind}/x' }, /takes requests of GET \/api\/v1\/jobs\/\{id\}/],
+    [{ path: '/relay/greeting/ana' }, /takes requests of GET \/relay\/greeting\/\{id\}/],
+    [
+      {
+        path: '/relay/other',
+        operation: { ...greeting.operation, id: 'listJobs' },
+      },
+      /has the operation id of GET \/api\/v1\/jobs/,
+    ],
+  ];
+  for (const [fields, message] of clashes) {
+    const operation = { ...greeting.operation, id: 'second' };
+    const routes = [greeting, { ...greeting, operation, ...fields }];
+    await assert.rejects(
+      compose({ routes }).start(place()),
+      (error) => error instanceof CapatazError && message.test(error.message),
+      fields.path,
+    );
+  }
+  const beside = { ...greeting, path: '/api/v1/relay' };
+  const server = await compose({ routes: [beside] }).start(place());
+  await server.stop();
+});
+
+test('a start that fails closes what it opened, and the data folder is free', async () => {
+  const log: string[] = [];
+  const where = place();
+  const failing = compose({
+    onStart: () => Promise.reject(new Error('no such printer')),
+    onStop: () => {
+      log.push('closed');
+    },
+  });
+  await assert.rejects(failing.start(where), /no such printer/);
+  assert.deepEqual(log, ['closed']);
+  const server = await compose({}).start(where);
+  await server.stop();
+});
+
+test('names that are taken, or are none, are told at once', () => {
+  const run = (): void => {};
+  const setting = { type: 'string', default: null, meaning: 'x' } as const;
+  const wrong: (readonly [ServerOptions, RegExp])[] = [
+    [{ name: 'My App' }, /the name "My App"/],
+    [{ settings: { label: setting } }, /needs a name of its own/],
+    [{ name: 'relay', settings: { dataDir: setting } }, /setting "dataDir": --data-dir is one/],
+    [{ name: 'relay', settings: { Label: setting } }, /write it in camelCase/],
+    [
+      { name: 'relay', settings: { pin: { ...setting, type: 'integer', secret: true } } },
+      /a secret is a string/,
+    ],
+    [
+      { name: 'relay', commands: [{ name: 'jobs <x>', description: 'x', run }] },
+      /command "jobs": Capataz has one/,
+    ],
+  ];
+  for (const [options, message] of wrong) assert.throws(() => createServer(options), message);
+});

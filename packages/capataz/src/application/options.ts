@@ -1,0 +1,22 @@
+import type { ApplicationCommand } from '../cli/application.ts';
+import type { Composition, Stores } from '../compose/composition.ts';
+import type { SettingDeclarations } from '../config/settings.ts';
+import type { Log } from '../std/log.ts';
+
+export interface ServerOptions<
+  D extends SettingDeclarations = SettingDeclarations,
+  S extends Stores = Stores,
+> extends Composition<D, S> {
+  /**
+   * The word of the application's command line, the prefix of its settings in the environment
+   * (`relay`: `RELAY_…`) and the name of their file (`relay.toml`). Default `capataz`, which has no
+   * settings and commands of its own.
+   */
+  readonly name?: string;
+  /** The application's own settings. One that is `secret` is masked, and read from `…_FILE`, too. */
+  readonly settings?: D;
+  /** Further commands. */
+  readonly commands?: readonly ApplicationCommand<D>[];
+  /** Default: lines on standard error, of the level and in the form of the settings. */
+  readonly log?: Log;
+}

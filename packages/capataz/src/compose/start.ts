@@ -1,0 +1,240 @@
+import { hostname } from 'node:os';
+import type { Client } from '../client/index.ts';
+import { readClients, readWorkers } from '../config/access-files.ts';
+import { loadBlueprints } from '../config/blueprint-modules.ts';
+import type { Config, SettingDeclarations, SettingValues } from '../config/settings.ts';
+import type { Blueprint } from '../core/blueprint.ts';
+import type { ClientInfo } from '../core/handler.ts';
+import { createEngine, type Engine } from '../engine/engine.ts';
+import { Feed } from '../engine/feed.ts';
+import { Metrics } from '../metrics/metrics.ts';
+import { CapatazError } from '../protocol/errors.ts';
+import { type AccessEntries, createAccess, developmentClient } from '../server/access.ts';
+import { createHttpServer, type HttpServer } from '../server/http-server.ts';
+import type { Clock } from '../std/clock.ts';
+import type { Log } from '../std/log.ts';
+import { MovableClock } from '../std/movable-clock.ts';
+import type { Random } from '../std/random.ts';
+import { openSqliteStore, type SqliteStore } from '../store/sqlite/index.ts';
+import {
+  type Composition,
+  made,
+  type RunningServer,
+  type Setup,
+  type Surroundings,
+} from './composition.ts';
+import { checkExposure, isOpenToWorkers } from './exposure.ts';
+import { localFiles } from './local-files.ts';
+import { OwnClients } from './own-clients.ts';
+import { createSchedules } from './schedules.ts';
+import { testClockRoutes } from './test-clock.ts';
+import { packageVersion } from './version.ts';
+
+export interface StartOptions {
+  readonly name: string;
+  readonly config: Config;
+  /** The application's own. */
+  readonly settings: SettingValues<SettingDeclarations>;
+  readonly composition: Composition;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** In development a changed graph under the same version is a warning, not an end. */
+  readonly allowChangedGraphs?: boolean;
+}
+
+/** Everything that a start brings up, and `closing`, which brings it down in the opposite order. */
+interface Starting extends StartOptions {
+  readonly entries: AccessEntries;
+  readonly clients: OwnClients;
+  readonly store: SqliteStore;
+  readonly surroundings: Surroundings;
+  readonly closing: AsyncDisposableStack;
+  /** For what runs: none after a start that failed. */
+  readonly drainMs: () => number;
+}
+
+/**
+ * Store, engine and HTTP from an effective configuration, and the application's parts around them.
+ * It listens before it is ready, so that whoever asks in between is told so, and is ready when this
+ * resolves.
+ * @throws CapatazError CONFIG_INVALID, BLUEPRINT_INVALID, BLUEPRINT_CHANGED, STORE_IN_USE, …
+ */
+export async function startServer(options: StartOptions): Promise<RunningServer> {
+  const { config, composition, clock, log } = options;
+  const entries = accessEntries(config);
+  checkExposure(config, entries, clock);
+  if (clock instanceof MovableClock) {
+    log.warn('CAPATAZ_TEST_CLOCK: whoever comes in may move the clock of this server; for tests');
+  }
+  const clients = ownClients(options, entries);
+  const setup = { config, settings: options.settings, clock, log };
+  const found = await allBlueprints(composition, setup);
+  let drainMs = 0;
+  const closing = new AsyncDisposableStack();
+  try {
+    closing.defer(logStrayRejections(log));
+    const store = await openSqliteStore({ folder: config.dataDir, clock });
+    closing.defer(() => store.close());
+    const stores = await made(composition.stores ?? {}, setup);
+    const client = (name?: string): Client => clients.named(name);
+    const surroundings: Surroundings = { ...setup, stores, client };
+    closing.defer(() => composition.onStop?.(surroundings));
+    // A blueprint's own stores go before the application's.
+    const blueprints = found.map((one) => ({ ...one, stores: { ...stores, ...one.stores } }));
+    const shared = { ...options, entries, clients, store, surroundings, closing };
+    const server = await startParts({ ...shared, drainMs: () => drainMs }, blueprints);
+    drainMs = config.drain;
+    return server;
+  } catch (error) {
+    await closing.disposeAsync();
+    throw error;
+  }
+}
+
+async function startParts(
+  starting: Starting,
+  blueprints: readonly Blueprint[],
+): Promise<RunningServer> {
+  const { config, composition, surroundings, closing, drainMs, clock, log } = starting;
+  const { engine, http } = await createParts(starting, blueprints);
+  const feeds = (await made(composition.feeds ?? [], surroundings)).map(
+    (options) => new Feed(options, { events: engine.events, clock, log }),
+  );
+  closing.defer(() => allOf(feeds, (feed) => feed.stop()));
+  closing.defer(async () => {
+    const drain = { drainMs: drainMs() };
+    await Promise.all([http.close(drain), engine.stop(drain)]);
+  });
+  const url = await listen(http, config);
+  starting.clients.listensAt(url);
+  await engine.start({ allowChangedGraphs: starting.allowChangedGraphs ?? false });
+  starting.store.publishUrl(url);
+  const isOpen = isOpenTo(starting.entries);
+  const stop = (): Promise<void> => closing.disposeAsync();
+  const server: RunningServer = { ...surroundings, url, blueprints, isOpen, stop };
+  const definitions = await made(composition.schedules ?? [], surroundings);
+  const schedules = createSchedules(definitions, { server, clock, log });
+  for (const feed of feeds) feed.start();
+  await composition.onStart?.(server);
+  closing.defer(() => allOf(schedules, (schedule) => schedule.stop(drainMs())));
+  for (const schedule of schedules) schedule.start();
+  return server;
+}
+
+async function createParts(
+  { config, entries, clients, store, surroundings, composition, closing, ...world }: Starting,
+  blueprints: readonly Blueprint[],
+): Promise<{ readonly engine: Engine; readonly http: HttpServer }> {
+  const { clock, random, log } = world;
+  const shared = { clock, random, log, ...localFiles({ config, clock, random, log }) };
+  const metrics = new Metrics({ clock, sources: () => ({ store, workers: engine.workers }) });
+  metrics.start();
+  closing.defer(() => metrics.stop());
+  const engine: Engine = createEngine({
+    ...shared,
+    store,
+    observer: metrics,
+    blueprints,
+    instance: config.instance ?? `${hostname()}-${process.pid}`,
+    client: clientReader(entries),
+    settings: {
+      maxTransitions: config.maxTransitions,
+      maxHandlers: config.maxHandlers,
+      leaseMs: config.handlerLease,
+      checkEveryMs: config.checkEvery,
+      orphanAfterMs: config.orphanAfter,
+      retentionAgeMs: config.retentionAge,
+      retentionCount: config.retentionCount,
+    },
+  });
+  const routes = await made(composition.routes ?? [], surroundings);
+  const http = createHttpServer({
+    ...shared,
+    engine,
+    access: clients,
+    limits: {
+      bodyBytes: config.maxBodyBytes,
+      pollMs: config.maxPoll,
+      streams: config.maxStreams,
+    },
+    version: packageVersion(),
+    metrics: {
+      text: () => metrics.text(),
+      contentType: metrics.contentType,
+      token: config.metricsToken,
+    },
+    furtherRoutes: [...testClockRoutes(clock), ...routes],
+  });
+  return { engine, http };
+}
+
+/** Those of the folder and those in code; one that is in both counts once. */
+async function allBlueprints(
+  { blueprints = [] }: Composition,
+  setup: Setup,
+): Promise<readonly Blueprint[]> {
+  const { blueprints: folder } = setup.config;
+  const inFolder = folder === null ? [] : await loadBlueprints(folder);
+  return [...new Set([...inFolder, ...(await made(blueprints, setup))])];
+}
+
+function ownClients({ name, clock, random }: StartOptions, entries: AccessEntries): OwnClients {
+  return new OwnClients({
+    access: createAccess(entries),
+    client: clientReader(entries),
+    defaultName: entries.clients === null ? developmentClient.name : name,
+    clock,
+    random,
+  });
+}
+
+function accessEntries({ clients, workers, commonWorkerToken }: Config): AccessEntries {
+  return {
+    clients: clients === null ? null : readClients(clients),
+    workers: workers === null ? null : readWorkers(workers),
+    commonWorkerToken,
+  };
+}
+
+function isOpenTo(entries: AccessEntries): boolean {
+  return entries.clients === null || isOpenToWorkers(entries);
+}
+
+function clientReader({ clients }: AccessEntries): (name: string) => ClientInfo {
+  const byName = new Map(clients?.map((client) => [client.name, client]));
+  return (name) => {
+    const client = byName.get(name);
+    return { name, plan: client?.plan ?? null, params: client?.params ?? {} };
+  };
+}
+
+async function listen(http: HttpServer, { host, port }: Config): Promise<string> {
+  try {
+    return await http.listen({ host, port });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (typeof code !== 'string') throw error;
+    const reason = code === 'EADDRINUSE' ? 'is taken by another process' : `is refused (${code})`;
+    throw new CapatazError(
+      'CONFIG_INVALID',
+      `${host} port ${port} ${reason}; choose another with --port, 0 for a free one`,
+      { cause: String(code) },
+      error,
+    );
+  }
+}
+
+/** A promise that a handler left alone and that failed later is no reason to end all other jobs. */
+function logStrayRejections(log: Log): () => void {
+  const onStray = (error: unknown): void =>
+    log.error('a promise that nobody waited for was rejected; a handler left it', { error });
+  process.on('unhandledRejection', onStray);
+  return () => {
+    process.off('unhandledRejection', onStray);
+  };
+}
+
+async function allOf<T>(items: readonly T[], stop: (item: T) => Promise<void>): Promise<void> {
+  await Promise.all(items.map(stop));
+}

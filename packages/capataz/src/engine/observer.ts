@@ -1,0 +1,16 @@
+import type { WorkerStatus } from '../core/status.ts';
+import type { OutboxEvent, OutboxVerdict } from '../store/contract.ts';
+import type { Committed } from './committer.ts';
+
+/** Told of what this instance does, after it is done; for metrics. It must not throw. */
+export interface EngineObserver {
+  onCommitted(committed: Committed): void;
+  /** Each try to publish an event. */
+  onVerdict(event: OutboxEvent, verdict: OutboxVerdict['type'], tookMs: number): void;
+  /** It registered, and nobody knew it. */
+  onWorkerCame(worker: string): void;
+  /** The status that it has now, told whenever something may have changed it. */
+  onWorkerStatus(worker: string, status: WorkerStatus): void;
+  /** It signed off or was given up as lost. */
+  onWorkerWent(worker: string): void;
+}

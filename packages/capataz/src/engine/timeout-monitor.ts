@@ -1,0 +1,136 @@
+import type { CancelTimer, Clock } from '../std/clock.ts';
+import type { Log } from '../std/log.ts';
+import type { Store, StuckAttempt, StuckQuery } from '../store/contract.ts';
+import type { Decider } from './decider.ts';
+
+export interface TimeoutMonitorOptions {
+  /** Longest time in ASSIGNED. Default 5 min. */
+  readonly assignedTimeoutMs: number;
+  /** Longest time in SCHEDULED. Default 10 min. */
+  readonly scheduledTimeoutMs: number;
+  /** Between two cycles, and before the first, so that workers can come back. Default 30 s. */
+  readonly checkIntervalMs: number;
+  /** Attempts of a status that one cycle takes. Default 100. */
+  readonly batchSize: number;
+  /** Default true. */
+  readonly enabled: boolean;
+}
+
+export const defaultTimeoutMonitor: TimeoutMonitorOptions = {
+  assignedTimeoutMs: 5 * 60_000,
+  scheduledTimeoutMs: 10 * 60_000,
+  checkIntervalMs: 30_000,
+  batchSize: 100,
+  enabled: true,
+};
+
+/** What one cycle did. `checked` is `recovered` + `failed` + `lostRaces`. */
+export interface CycleResult {
+  readonly checked: number;
+  readonly timedOutAssigned: readonly string[];
+  readonly timedOutScheduled: readonly string[];
+  readonly recovered: number;
+  readonly failed: number;
+  /** A sign of work, or an end, came between the look and the decision. */
+  readonly lostRaces: number;
+}
+
+interface MonitorParts {
+  readonly store: Store;
+  readonly decider: Decider;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly options: TimeoutMonitorOptions;
+  /** Behind others that its worker is busy with, a task is not stuck, only in the wrong place. */
+  readonly mayHaveBegun: (attempt: string) => boolean;
+}
+
+type Outcome = 'recovered' | 'failed' | 'lost_race';
+
+/** Gives up attempts that were handed out and show no sign of work, though their worker lives. */
+export class TimeoutMonitor {
+  readonly #parts: MonitorParts;
+  #cancel: CancelTimer = () => undefined;
+  #running: Promise<void> | null = null;
+  #isStopped = true;
+
+  constructor(parts: MonitorParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    if (!this.#parts.options.enabled) return;
+    this.#isStopped = false;
+    this.#schedule();
+  }
+
+  /** Resolves when the cycle that is under way has ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel();
+    await this.#running;
+  }
+
+  #schedule(): void {
+    const { clock, log, options } = this.#parts;
+    this.#cancel = clock.after(options.checkIntervalMs, () => {
+      this.#running = this.cycle()
+        .catch((error: unknown) => log.error('stuck attempts could not be looked for', { error }))
+        .then(() => {
+          if (!this.#isStopped) this.#schedule();
+        });
+    });
+  }
+
+  /** First ASSIGNED, then SCHEDULED. */
+  async cycle(): Promise<CycleResult> {
+    const { assignedTimeoutMs, scheduledTimeoutMs } = this.#parts.options;
+    const assigned = await this.#giveUp('ASSIGNED', assignedTimeoutMs);
+    const scheduled = await this.#giveUp('SCHEDULED', scheduledTimeoutMs);
+    const all = [...assigned, ...scheduled];
+    const count = (outcome: Outcome): number => all.filter((one) => one.outcome === outcome).length;
+    const recovered = (found: typeof all): string[] =>
+      found.filter(({ outcome }) => outcome === 'recovered').map(({ taskId }) => taskId);
+    return {
+      checked: all.length,
+      timedOutAssigned: recovered(assigned),
+      timedOutScheduled: recovered(scheduled),
+      recovered: count('recovered'),
+      failed: count('failed'),
+      lostRaces: count('lost_race'),
+    };
+  }
+
+  async #giveUp(
+    status: StuckQuery['status'],
+    olderThanMs: number,
+  ): Promise<{ taskId: string; outcome: Outcome }[]> {
+    const { store, options } = this.#parts;
+    const stuck = await store.stuck({ status, olderThanMs, limit: options.batchSize });
+    const results: { taskId: string; outcome: Outcome }[] = [];
+    for (const attempt of stuck) {
+      results.push({ taskId: attempt.taskId, outcome: await this.#giveUpOne(attempt, status) });
+    }
+    return results;
+  }
+
+  /** One by one, so that one that fails holds up no other. */
+  async #giveUpOne({ jobId, attempt }: StuckAttempt, status: string): Promise<Outcome> {
+    const { decider, log, mayHaveBegun } = this.#parts;
+    const cause = mayHaveBegun(attempt) ? 'stuck' : 'not_started';
+    const fields = { job: jobId, attempt, status };
+    try {
+      const applied = await decider.one({
+        jobId,
+        about: { attempt },
+        signal: (task) => ({ type: 'returned', task, attempt, cause }),
+      });
+      if (applied.type !== 'done') return 'lost_race';
+      log.warn('an attempt was stuck and is given up', fields);
+      return 'recovered';
+    } catch (error) {
+      log.error('a stuck attempt could not be given up', { ...fields, error });
+      return 'failed';
+    }
+  }
+}

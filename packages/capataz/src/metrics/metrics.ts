@@ -1,0 +1,111 @@
+import { Registry } from 'prom-client';
+import type { Breaker } from '../breaker/breaker.ts';
+import type { WorkerStatus } from '../core/status.ts';
+import type { Committed } from '../engine/committer.ts';
+import type { EngineObserver } from '../engine/observer.ts';
+import type { Clock } from '../std/clock.ts';
+import type { OutboxEvent, OutboxVerdict } from '../store/contract.ts';
+import { createInstruments, type Instruments } from './instruments.ts';
+import { JobMeter } from './job-meter.ts';
+import { LoopLag } from './loop-lag.ts';
+import { Stays } from './stays.ts';
+import { StoredGauges, type StoredSources } from './stored-gauges.ts';
+
+/** Who has breakers: `Breakers`, say. */
+export interface BreakerSource {
+  list(): readonly Pick<Breaker, 'name' | 'stateNumber'>[];
+}
+
+export interface MetricsOptions {
+  /** Asked for at the first scrape, when the engine that is observed is there. */
+  readonly sources: () => StoredSources;
+  readonly clock: Clock;
+  readonly breakers?: readonly BreakerSource[];
+}
+
+/**
+ * The metrics of one instance, as Prometheus reads them. Counters and histograms are of this process
+ * and add up over instances; gauges say what the shared store holds and are the same on each, so
+ * that rules take their maximum. Breakers are of this process (H-ee).
+ */
+export class Metrics implements EngineObserver {
+  readonly #registry = new Registry();
+  readonly #instruments: Instruments = createInstruments(this.#registry);
+  readonly #options: MetricsOptions;
+  readonly #jobs: JobMeter;
+  readonly #workers: Stays<WorkerStatus>;
+  readonly #lag: LoopLag;
+  #gauges: StoredGauges | null = null;
+
+  constructor(options: MetricsOptions) {
+    this.#options = options;
+    this.#jobs = new JobMeter(this.#instruments, options.clock);
+    this.#workers = new Stays(options.clock, (state, seconds) =>
+      this.#instruments.workerStateDuration.observe({ state }, seconds),
+    );
+    this.#lag = new LoopLag(options.clock);
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** Names of all metrics, without the suffixes of a histogram. */
+  get names(): readonly string[] {
+    return this.#registry.getMetricsAsArray().map(({ name }) => name);
+  }
+
+  /** @throws CapatazError STORE_UNAVAILABLE */
+  async text(): Promise<string> {
+    const { sources, clock } = this.#options;
+    this.#gauges ??= new StoredGauges(this.#instruments, sources(), clock);
+    await this.#gauges.refresh();
+    this.#showBreakers();
+    this.#instruments.loopLag.set(this.#lag.seconds);
+    return this.#registry.metrics();
+  }
+
+  /** Measures the loop's lag from now on, with an alarm each second; all else needs no start. */
+  start(): void {
+    this.#lag.start();
+  }
+
+  stop(): void {
+    this.#lag.stop();
+  }
+
+  onCommitted(committed: Committed): void {
+    this.#jobs.onCommitted(committed);
+  }
+
+  onVerdict(_event: OutboxEvent, verdict: OutboxVerdict['type'], tookMs: number): void {
+    const { eventsPublished, eventsFailed, eventPublishDuration } = this.#instruments;
+    (verdict === 'published' ? eventsPublished : eventsFailed).inc();
+    eventPublishDuration.observe(tookMs / 1_000);
+  }
+
+  onWorkerCame(worker: string): void {
+    this.#instruments.workersCreated.inc();
+    this.#workers.begin(worker, 'READY');
+  }
+
+  onWorkerStatus(worker: string, status: WorkerStatus): void {
+    this.#workers.enter(worker, status);
+  }
+
+  onWorkerWent(worker: string): void {
+    this.#instruments.workersTerminated.inc();
+    this.#workers.end(worker);
+  }
+
+  /** Breakers that are gone leave no series. */
+  #showBreakers(): void {
+    const { circuitBreakerState } = this.#instruments;
+    circuitBreakerState.reset();
+    for (const source of this.#options.breakers ?? []) {
+      for (const { name, stateNumber } of source.list()) {
+        circuitBreakerState.set({ worker_id: name }, stateNumber);
+      }
+    }
+  }
+}

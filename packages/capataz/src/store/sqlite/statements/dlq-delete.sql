@@ -1,0 +1,2 @@
+-- ?1 event id
+DELETE FROM outbox_dlq WHERE original_event_id = ?1 AND resolved_at IS NULL

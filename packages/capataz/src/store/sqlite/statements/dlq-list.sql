@@ -1,0 +1,8 @@
+-- Dead letters in the order in which they were given up, behind one of them.
+-- ?1 event id or null, ?2 whether resolved ones count, ?3 limit
+SELECT original_event_id AS id, aggregate_id, event_type, payload, metadata, original_created_at AS created_at,
+  retry_count, error_message AS last_error, moved_at, resolved_at, resolved_by, resolution_notes
+FROM outbox_dlq
+WHERE id > coalesce((SELECT d.id FROM outbox_dlq d WHERE d.original_event_id = ?1), 0)
+  AND (resolved_at IS NULL OR ?2)
+ORDER BY id LIMIT ?3
