@@ -28,7 +28,7 @@ const greet = blueprint({
   name: 'greet',
   version: 1,
   states: {
-    only: { start: true, end: true, handle: (job) => finish(`${job.stores.greeting}!`) },
+    single: { start: true, end: true, handle: (job) => finish(`${job.stores.greeting}!`) },
   },
 });
 

@@ -38,7 +38,7 @@ export function jobView(job: Job, jobs: EnginePorts['jobs']): JobView {
     data: job.data,
     result: job.result,
     error: job.error,
-    wait: job.wait === null ? null : waitView(job.wait),
+    wait: job.wait === null ? null : waitView(job, job.wait),
     answer: job.answer,
     results: resultsView(job),
     resume: resumeView(job),
@@ -54,7 +54,7 @@ export function jobView(job: Job, jobs: EnginePorts['jobs']): JobView {
   };
 }
 
-function waitView(wait: Wait): WaitView {
+function waitView(job: Job, wait: Wait): WaitView {
   switch (wait.type) {
     case 'task':
       return { type: 'task', task_id: wait.taskId };
@@ -67,7 +67,7 @@ function waitView(wait: Wait): WaitView {
     case 'event':
       return { type: 'event', signals: Object.keys(wait.signals) };
     case 'timer':
-      return { type: 'timer', key: wait.key ?? null };
+      return { type: 'timer', key: wait.key === undefined ? null : ownKey(job, wait.key) };
     default:
       return unreachable(wait);
   }
@@ -121,9 +121,16 @@ function resumeView({ resume, state }: Job): JobView['resume'] {
   return resume === null ? null : { type: resume.type, state: resume.state ?? state };
 }
 
-function concurrencyView({ options: { concurrency } }: Job): JobView['concurrency'] {
+/** A client's own keys are kept under its name, which it need not see. */
+function ownKey({ client }: Job, key: string): string {
+  return key.startsWith(`${client}/`) ? key.slice(client.length + 1) : key;
+}
+
+function concurrencyView(job: Job): JobView['concurrency'] {
+  const { concurrency } = job.options;
   if (concurrency === null) return null;
-  const { key, limit, onBusy } = concurrency;
+  const { limit, onBusy } = concurrency;
+  const key = ownKey(job, concurrency.key);
   return { key, limit, on_busy: onBusy };
 }
 

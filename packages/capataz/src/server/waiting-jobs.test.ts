@@ -182,7 +182,7 @@ test('S-33: a full concurrency key queues, skips or refuses a start', async () =
   assert.equal(first.status, 202);
   const { job_id } = first.json as { job_id: string };
   assert.deepEqual((await readJob(served.url, job_id)).concurrency, {
-    key: 'dev/k',
+    key: 'k',
     limit: 1,
     on_busy: 'queue',
   });
@@ -192,7 +192,7 @@ test('S-33: a full concurrency key queues, skips or refuses a start', async () =
   const waiting = (queued.json as { job_id: string }).job_id;
   assert.partialDeepStrictEqual(await readJob(served.url, waiting), {
     status: 'pending',
-    wait: { type: 'timer', key: 'dev/k' },
+    wait: { type: 'timer', key: 'k' },
   });
   await ask(served.url, `POST /api/v1/jobs/${job_id}/cancel`);
   await served.clock.advance(0);
