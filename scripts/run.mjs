@@ -13,6 +13,7 @@ const commands = {
   build: 'scripts/build.ts',
   reference: 'scripts/reference.ts',
   demo: 'examples/digest/demo.ts',
+  'example:approval': 'examples/approval/demo.ts',
   bench: 'bench/main.ts',
   chaos: 'test/chaos/command.ts',
   sim: 'packages/capataz/src/testing/sim-command.ts',

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { blueprint, CapatazError, finish, waitFor } from 'capataz';
+import { type BusEvent, createInProcessBus } from 'capataz/bus';
 import {
   clientOf,
   createServer,
@@ -14,6 +15,7 @@ import {
   type Server,
   type ServerOptions,
 } from 'capataz/server';
+import { systemClock } from '../std/clock.ts';
 import { silentLog } from '../std/log.ts';
 import { ask } from '../testing/ask.ts';
 
@@ -226,4 +228,41 @@ test('names that are taken, or are none, are told at once', () => {
     ],
   ];
   for (const [options, message] of wrong) assert.throws(() => createServer(options), message);
+});
+
+test('S-58: what jobs emit reaches the bus that the server is composed with, and its breaker is in the metrics', async () => {
+  const speaks = blueprint({
+    name: 'speaks',
+    version: 1,
+    states: {
+      say: {
+        start: true,
+        end: true,
+        handle: (job) => {
+          job.emit('topico.tareas', 'tarea.creada', { job: job.id });
+          return finish();
+        },
+      },
+    },
+  });
+  const bus = createInProcessBus({ clock: systemClock });
+  const heard = Promise.withResolvers<BusEvent>();
+  const queue = { durable: 'listener', exchange: 'topico.tareas', patterns: ['tarea.*'] };
+  await bus.subscribe(queue, (delivery) => {
+    delivery.ack();
+    heard.resolve(delivery.event);
+  });
+  const server = await compose({ name: 'app', blueprints: [speaks], bus }).start(place());
+  try {
+    const { jobId } = await server.client().jobs.start('speaks');
+    const event = await heard.promise;
+    assert.equal(event.job, jobId);
+    assert.equal(event.originator, 'app');
+    assert.deepEqual(event.payload, { job: jobId });
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    assert.match(metrics, /worker_id="bus"\} 0/);
+  } finally {
+    await server.stop();
+  }
+  await assert.rejects(bus.publish('topico.tareas', await heard.promise), { code: 'closed' });
 });

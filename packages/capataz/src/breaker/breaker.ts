@@ -68,6 +68,13 @@ export class Breaker {
     return this.#inFlight > 0 ? 0 : this.#settings.clock.steady() - this.#usedAt;
   }
 
+  /** How long a call that came now would have to wait; null where it would pass. Asking changes nothing. */
+  get pausedForMs(): number | null {
+    const now = this.#settings.clock.steady();
+    const isAdmitted = admit(this.#circuit, now, this.#settings.limits) !== null;
+    return isAdmitted ? null : this.#waitMs(now);
+  }
+
   /**
    * Runs `fn`, unless the circuit is open. Its error comes out unchanged.
    * @throws CircuitOpenError: `fn` was not called. CALL_TIMEOUT: it took longer than `callTimeout`.
@@ -106,12 +113,13 @@ export class Breaker {
   }
 
   #refusal(now: number): CircuitOpenError {
+    return new CircuitOpenError(this.name, this.#waitMs(now));
+  }
+
+  #waitMs(now: number): number {
     const circuit = this.#circuit;
-    const waitMs =
-      circuit.type === 'open'
-        ? Math.ceil(circuit.until - now)
-        : Math.min(probeWaitMs, this.#settings.limits.openMs);
-    return new CircuitOpenError(this.name, waitMs);
+    if (circuit.type === 'open') return Math.ceil(circuit.until - now);
+    return Math.min(probeWaitMs, this.#settings.limits.openMs);
   }
 
   #permit(): Permit {

@@ -64,7 +64,32 @@ test('A-15: without a server a decision is given on the data folder, and a link 
   assert.match(link.stderr, /put the address of the server on \S+ before it/);
   const approved = await runIn(folder, ['approvals', 'approve', id, '--as', 'Ana']);
   assert.match(approved.stdout, /job \S+ is finished in done\n$/, approved.stderr);
+  const refusals = [];
+  for (const verb of ['approve', 'link']) {
+    const { code, stderr } = await runIn(folder, ['approvals', verb, id]);
+    assert.equal(code, 4, verb);
+    refusals.push(stderr.slice(stderr.indexOf('error ')));
+  }
+  assert.equal(refusals[0], refusals[1]);
+  assert.ok(
+    refusals[0]?.startsWith(
+      `error DECISION_REFUSED: job ${id} is finished and asks nobody for a decision\n`,
+    ),
+  );
   const late = await runIn(folder, ['jobs', 'signal', id, 'any']);
   assert.equal(late.code, 4);
   assert.match(late.stderr, /error ALREADY_FINAL: /);
+});
+
+test('a link has the public address that the folder is set to, and an unknown decision names the known', async () => {
+  const folder = reviewFolder();
+  const started = await runIn(folder, ['jobs', 'start', 'review', '-i', '{"plan":1}']);
+  const id = started.stdout.trim();
+  const environment = { CAPATAZ_PUBLIC_URL: 'https://c.example/' };
+  const link = await runIn(folder, ['approvals', 'link', id], { environment });
+  assert.match(link.stdout, /^https:\/\/c\.example\/_public\/approvals\/\S+\n$/, link.stderr);
+  assert.doesNotMatch(link.stderr, /put the address/);
+  const unknown = await runIn(folder, ['approvals', 'decide', id, 'perhaps']);
+  assert.equal(unknown.code, 4);
+  assert.match(unknown.stderr, /no such decision; it knows approved, rejected\n/);
 });

@@ -73,6 +73,8 @@ export function errorText(error: unknown, name = 'capataz'): string {
 /** An error may know better what to do than its code. */
 function nextStep({ code, details }: CapatazError): string | null {
   if (typeof details?.hint === 'string') return details.hint;
+  if (details?.reason === 'nothing_to_decide')
+    return '`capataz approvals list` shows what waits for a person.';
   // What is wrong with a module stands in no setting.
   if (code === 'CONFIG_INVALID' && details?.module !== undefined) return null;
   return nextSteps[code] ?? null;

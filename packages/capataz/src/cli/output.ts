@@ -92,6 +92,7 @@ export class Printer {
       labelled('worker', text(entry, 'worker')),
       labelled('attempt', this.#attemptOf(entry)),
       text(entry, 'reason'),
+      refusedOf(entry),
       labelled('by', text(entry, 'actor')),
     ].filter((part) => part !== null);
     const name = this.style(entryStyle(type), type.padEnd(16));
@@ -130,6 +131,13 @@ function stateOf(entry: HistoryView): string | null {
   const state = text(entry, 'to') ?? text(entry, 'state');
   const from = text(entry, 'from');
   return from === null ? state : `${from} → ${state ?? '?'}`;
+}
+
+/** What was refused: `signal shipped`. */
+function refusedOf({ type, details }: HistoryView): string | null {
+  if (type !== 'signal_refused' || typeof details !== 'object' || details === null) return null;
+  const what = 'what' in details ? details.what : null;
+  return typeof what === 'string' ? oneLine(what) : null;
 }
 
 function text(entry: HistoryView, field: string): string | null {

@@ -36,7 +36,9 @@ function start(folder: string, ...args: string[]): CliProcess {
 const listening = /^listening on (http:\/\/127\.0\.0\.1:\d+)\n/m;
 
 test('S-52: serve prints one line when it is ready, is found by the data folder (S-67), and stops politely', async () => {
-  const folder = folderWith({ 'flows/double.ts': doubleModule, 'worker.js': doubleWorker });
+  // Ids of workers are shared by the whole host: a name that no other test's worker has.
+  const module = `w${process.pid}.js`;
+  const folder = folderWith({ 'flows/double.ts': doubleModule, [module]: doubleWorker });
   const serve = start(
     folder,
     'serve',
@@ -52,12 +54,12 @@ test('S-52: serve prints one line when it is ready, is found by the data folder 
   assert.match(serve.stderr, /open mode/);
   assert.match(serve.stderr, /holds double v1/);
 
-  const worker = start(folder, 'worker', 'worker.js', '--data-dir', 'data');
+  const worker = start(folder, 'worker', module, '--data-dir', 'data');
   const first = await worker.says(/^worker (\S+) works for http:\S+: double\n/m);
-  const twin = start(folder, 'worker', 'worker.js', '--data-dir', 'data');
+  const twin = start(folder, 'worker', module, '--data-dir', 'data');
   assert.equal(await twin.says(/^worker (\S+) works/m), `${first}-2`);
   await worker.stop('SIGKILL');
-  const again = start(folder, 'worker', 'worker.js', '--data-dir', 'data');
+  const again = start(folder, 'worker', module, '--data-dir', 'data');
   assert.equal(await again.says(/^worker (\S+) works/m), first);
   const watched = await runIn(folder, [
     ...['jobs', 'start', 'double', '--input', '{"number":21}', '--watch', '--data-dir', 'data'],

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createClient } from 'capataz/client';
+import { dispatch } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
+import { child, parallel } from '../core/wait-actions.ts';
 import { reviewBlueprint } from '../testing/review-blueprint.ts';
 import { type ServedEngine, serveEngine } from '../testing/served-engine.ts';
 import { type Ran, removeFolder, runIn, temporaryFolder } from './fixtures/context.ts';
@@ -25,6 +27,36 @@ const parked = blueprint({
 const folder = temporaryFolder();
 after(() => removeFolder(folder));
 
+const splits = blueprint({
+  name: 'splits',
+  version: 1,
+  states: {
+    split: {
+      start: true,
+      to: ['merge'],
+      handle: () =>
+        parallel(
+          [1, 2].map((n) => dispatch('raed', { n }, { on: { success: 'merge' } })),
+          { to: 'merge' },
+        ),
+    },
+    merge: { aggregate: true, end: true },
+  },
+});
+
+const parent = blueprint({
+  name: 'parent',
+  version: 1,
+  states: {
+    begin: {
+      start: true,
+      to: ['done'],
+      handle: () => child('splits', {}, { on: { success: 'done' } }),
+    },
+    done: { end: true },
+  },
+});
+
 interface Served {
   readonly served: ServedEngine;
   readonly capataz: (...args: string[]) => Promise<Ran>;
@@ -32,7 +64,7 @@ interface Served {
 }
 
 async function serve(work: (parts: Served) => Promise<void>): Promise<void> {
-  await using served = await serveEngine({ blueprints: [reviewBlueprint, parked] });
+  await using served = await serveEngine({ blueprints: [reviewBlueprint, parked, splits, parent] });
   const { jobs } = createClient({ url: served.url });
   await work({
     served,
@@ -73,6 +105,30 @@ test('A-15: approvals are listed, shown and decided with who and why', () =>
     assert.match(again.stderr, /error DECISION_REFUSED: .* is finished and asks nobody/);
   }));
 
+test('A-31: why tells of signals and of each deadline what it means', () =>
+  serve(async ({ capataz, start }) => {
+    const why = ok(await capataz('why', await start('review')));
+    assert.match(
+      why,
+      /^it waits for a person .*; its deadline is in 2h; it takes signals revised, /,
+    );
+    assert.match(why, /\nescalates at 2026-\S+ \S+ UTC\nin all until 2026-\S+ \S+ UTC\n$/);
+  }));
+
+test('A-31: why tells of a fan-out and of a child what keeps them', () =>
+  serve(async ({ capataz, start }) => {
+    const fanOut = ok(await capataz('why', await start('splits')));
+    assert.match(
+      fanOut,
+      /\ntasks "raed": 2 without a worker\nno worker is connected: start one with `capataz worker/,
+    );
+    const id = await start('parent');
+    const line =
+      /^(?:child +)?child \S+ is waiting_for_parallel in split: it waits for 2 of 2 tasks/m;
+    assert.match(ok(await capataz('why', id)), line);
+    assert.match(ok(await capataz('jobs', 'show', id)), line);
+  }));
+
 test('A-15: what is shown cannot steer the terminal', () =>
   serve(async ({ capataz, start }) => {
     const id = await start('review', { plan: 'harmless\u001b[2Jgone' });
@@ -110,6 +166,13 @@ test('S-59: a signal is sent, and one that nobody expects is refused', () =>
     const refused = await capataz('jobs', 'signal', id, 'other');
     assert.equal(refused.code, 4);
     assert.match(refused.stderr, /error SIGNAL_REFUSED: .*\n {2}`capataz why <job>`/);
+    assert.match(refused.stderr, /It takes revised, withdrawn/);
+    const mistyped = await capataz('jobs', 'signal', id, 'revisde');
+    assert.match(mistyped.stderr, /did you mean revised\?/);
+    assert.match(
+      ok(await capataz('jobs', 'history', id)),
+      /signal_refused .*signal_not_expected {2}signal other {2}by dev\n/,
+    );
     assert.equal((await capataz('jobs', 'signal', id, 'revised', '--data', '{')).code, 2);
   }));
 
@@ -122,6 +185,8 @@ test('A-25: dead letters are listed, shown, redriven and dismissed', () =>
       list,
       new RegExp(`^ID .*\\n${id} +parked +work +\\S+ \\S+ +HANDLER\\S+ no luck\\n$`),
     );
+    const why = ok(await capataz('why', id));
+    assert.match(why, /\n`capataz dlq redrive \S+` lets it .*\n`capataz dlq dismiss \S+` gives it/);
     const shown = ok(await capataz('dlq', 'show', id));
     assert.match(shown, /^redrive +handler of state work$/m);
     assert.match(shown, /job_quarantined/);

@@ -1,3 +1,4 @@
+import type { Bus } from '../bus/contract.ts';
 import type { Client } from '../client/index.ts';
 import type { Config, SettingDeclarations, SettingValues } from '../config/settings.ts';
 import type { Blueprint } from '../core/blueprint.ts';
@@ -77,6 +78,11 @@ export interface Composition<
   readonly blueprints?: Made<readonly Blueprint[], Setup<D>>;
   /** Reachable as `job.stores` in every blueprint's handlers; the blueprint's own go before. */
   readonly stores?: Made<S, Setup<D>>;
+  /**
+   * Where that goes which jobs emit; the server closes it when nothing of it runs any more. Default:
+   * none, and events rest in the outbox until a start with one.
+   */
+  readonly bus?: Made<Bus, Setup<D>>;
   readonly schedules?: Made<readonly ScheduleDefinition<RunningServer<D, S>>[], Surroundings<D, S>>;
   /** The book of all jobs, delivered to the application's own tables. */
   readonly feeds?: Made<readonly FeedOptions[], Surroundings<D, S>>;

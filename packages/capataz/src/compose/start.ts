@@ -1,4 +1,6 @@
 import { hostname } from 'node:os';
+import { Breakers } from '../breaker/breakers.ts';
+import type { Bus } from '../bus/contract.ts';
 import type { Client } from '../client/index.ts';
 import { readClients, readWorkers } from '../config/access-files.ts';
 import { loadBlueprints } from '../config/blueprint-modules.ts';
@@ -16,6 +18,7 @@ import type { Log } from '../std/log.ts';
 import { MovableClock } from '../std/movable-clock.ts';
 import type { Random } from '../std/random.ts';
 import { openSqliteStore, type SqliteStore } from '../store/sqlite/index.ts';
+import { busSink, judgeBus } from './bus-sink.ts';
 import {
   type Composition,
   made,
@@ -48,6 +51,7 @@ interface Starting extends StartOptions {
   readonly entries: AccessEntries;
   readonly clients: OwnClients;
   readonly store: SqliteStore;
+  readonly bus: Bus | null;
   readonly surroundings: Surroundings;
   readonly closing: AsyncDisposableStack;
   /** For what runs: none after a start that failed. */
@@ -76,13 +80,15 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     closing.defer(logStrayRejections(log));
     const store = await openSqliteStore({ folder: config.dataDir, clock });
     closing.defer(() => store.close());
+    const bus = (await made(composition.bus ?? null, setup)) ?? null;
+    closing.defer(() => bus?.close());
     const stores = await made(composition.stores ?? {}, setup);
     const client = (name?: string): Client => clients.named(name);
     const surroundings: Surroundings = { ...setup, stores, client };
     closing.defer(() => composition.onStop?.(surroundings));
     // A blueprint's own stores go before the application's.
     const blueprints = found.map((one) => ({ ...one, stores: { ...stores, ...one.stores } }));
-    const shared = { ...options, entries, clients, store, surroundings, closing };
+    const shared = { ...options, entries, clients, store, bus, surroundings, closing };
     const server = await startParts({ ...shared, drainMs: () => drainMs }, blueprints);
     drainMs = config.drain;
     return server;
@@ -123,16 +129,31 @@ async function startParts(
 }
 
 async function createParts(
-  { config, entries, clients, store, surroundings, composition, closing, ...world }: Starting,
+  {
+    name,
+    config,
+    entries,
+    clients,
+    store,
+    bus,
+    surroundings,
+    composition,
+    closing,
+    ...world
+  }: Starting,
   blueprints: readonly Blueprint[],
 ): Promise<{ readonly engine: Engine; readonly http: HttpServer }> {
   const { clock, random, log } = world;
   const shared = { clock, random, log, ...localFiles({ config, clock, random, log }) };
-  const metrics = new Metrics({ clock, sources: () => ({ store, workers: engine.workers }) });
+  const breakers = new Breakers({ clock, log, judge: judgeBus });
+  const sink = bus === null ? {} : { sink: busSink({ bus, breakers, originator: name }) };
+  const sources = () => ({ store, workers: engine.workers });
+  const metrics = new Metrics({ clock, sources, breakers: [breakers] });
   metrics.start();
   closing.defer(() => metrics.stop());
   const engine: Engine = createEngine({
     ...shared,
+    ...sink,
     store,
     observer: metrics,
     blueprints,
@@ -159,6 +180,7 @@ async function createParts(
       streams: config.maxStreams,
     },
     version: packageVersion(),
+    publicUrl: config.publicUrl,
     metrics: {
       text: () => metrics.text(),
       contentType: metrics.contentType,

@@ -240,3 +240,19 @@ test('A-58: a setting that is true or false is written as such in the file, and 
   const environment = { CAPATAZ_FILES_KEEP: 'maybe' };
   assert.match(problemsOf({ directory, environment })[0] ?? '', /true or false, not "maybe"/);
 });
+
+test('the public address is a base: no query, no fragment, and no slash at its end', () => {
+  const of = (text: string) => ({ environment: { CAPATAZ_PUBLIC_URL: text } });
+  assert.equal(load({}).values.publicUrl, null);
+  assert.equal(load(of('https://c.example/jobs/')).values.publicUrl, 'https://c.example/jobs');
+  const directory = folderWith({ 'capataz.toml': 'public_url = "http://c.example/"\n' });
+  assert.equal(load({ directory }).values.publicUrl, 'http://c.example');
+  const where = 'environment CAPATAZ_PUBLIC_URL';
+  for (const text of ['https://c.example/?a=1', 'https://c.example/#a'])
+    assert.deepEqual(problemsOf(of(text)), [
+      `${where}: must have no query and no fragment: paths are put behind it, not "${text}"`,
+    ]);
+  assert.deepEqual(problemsOf(of('c.example')), [
+    `${where}: must be a URL that begins with http:// or https://, not "c.example"`,
+  ]);
+});

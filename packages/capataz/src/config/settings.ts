@@ -18,6 +18,8 @@ export interface Setting {
   readonly choices?: readonly string[];
   /** Smallest and largest number. */
   readonly range?: readonly [number, number];
+  /** For the type `url`: paths are put behind it, so that it has no query and no fragment. */
+  readonly isBase?: true;
   /** `off` and 0 switch it off; the value is 0 then, and shown as `off`. */
   readonly canBeOff?: true;
 }
@@ -54,6 +56,13 @@ export const settings = {
     default: 8080,
     meaning: 'Port on which the server listens; 0 takes a free one and says which.',
     aliases: [{ name: 'API_PORT' }],
+  },
+  publicUrl: {
+    type: 'url',
+    isBase: true,
+    default: null,
+    meaning:
+      'Address under which people reach the server, as behind a proxy: links to approvals and files begin with it. Default: the address on which it listens.',
   },
   dataDir: {
     type: 'folder',

@@ -22,7 +22,7 @@ export function parseText(setting: Setting, text: string): Parsed {
     case 'boolean':
       return parseBoolean(text);
     case 'url':
-      return parseUrl(text);
+      return parseUrl(setting, text);
     case 'zone':
       return parseZone(text);
     case 'string':
@@ -98,13 +98,16 @@ function parseBoolean(text: string): Parsed {
   return refused(`must be true or false, not "${text}"`);
 }
 
-function parseUrl(text: string): Parsed {
+function parseUrl({ isBase }: Setting, text: string): Parsed {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     return refused(`must be a URL that begins with http:// or https://, not "${text}"`);
   }
   if (url.username !== '' || url.password !== '') {
     return refused('must hold no user name and no password; tokens have settings of their own');
+  }
+  if (isBase === true && /[?#]/.test(text)) {
+    return refused(`must have no query and no fragment: paths are put behind it, not "${text}"`);
   }
   return { ok: true, value: text.replace(/\/+$/, '') };
 }

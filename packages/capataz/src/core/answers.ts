@@ -1,10 +1,18 @@
 import { jsonWeight } from '../std/json.ts';
 import { applyAction, enterState, toFailed } from './advance.ts';
 import type { Action } from './any-action.ts';
-import type { Row } from './blueprint.ts';
+import type { Blueprint, Row } from './blueprint.ts';
 import { checkedEmission, checkTarget, maxPayload } from './checks.ts';
 import { HandlerView } from './handler.ts';
-import type { Answer, ApprovalWait, BranchResult, EventWait, Job, ParallelWait } from './job.ts';
+import type {
+  Answer,
+  ApprovalWait,
+  BranchResult,
+  EventWait,
+  Job,
+  ParallelWait,
+  Wait,
+} from './job.ts';
 import { fullKey, sharesOf } from './shares.ts';
 import type {
   DecidedSignal,
@@ -44,8 +52,7 @@ function keepForLater(step: Step, { id, name, data }: OutsideSignal): null {
 /** Refused where nothing in the present wait, and no row of the state, takes it. */
 function takeSignal(step: Step, { name, data }: Answer, actor: string): RefusalReason | null {
   const { wait, state } = step.job;
-  // A handler's retry, or a delayed start, is no wait of the author's.
-  if (wait === null || (wait.type === 'timer' && wait.to === null)) return 'signal_not_expected';
+  if (wait === null || isEnginesOwn(wait)) return 'signal_not_expected';
   const taken = { type: 'signal_taken', state, reason: name, actor } as const;
   const target =
     'signals' in wait && Object.hasOwn(wait.signals, name) ? wait.signals[name] : undefined;
@@ -58,6 +65,24 @@ function takeSignal(step: Step, { name, data }: Answer, actor: string): RefusalR
   step.note(taken);
   resetSilence(step, wait, name, false);
   return null;
+}
+
+/** Names of the signals that the job takes now: those of its wait, and rows of its state. */
+export function takenSignals(
+  { wait, state }: Pick<Job, 'wait' | 'state'>,
+  blueprint: Pick<Blueprint, 'states'> | null,
+): string[] {
+  if (wait === null || isEnginesOwn(wait)) return [];
+  const ofWait = 'signals' in wait ? Object.keys(wait.signals) : [];
+  const resetBy = wait.type === 'event' ? wait.silence?.resetBy : undefined;
+  const ofSilence = typeof resetBy === 'object' ? resetBy : [];
+  const rows = blueprint?.states.get(state)?.rows.keys() ?? [];
+  return [...new Set([...ofWait, ...rows, ...ofSilence])];
+}
+
+/** A handler's retry, or a delayed start, is no wait of the author's. */
+function isEnginesOwn(wait: Wait): boolean {
+  return wait.type === 'timer' && wait.to === null;
 }
 
 /** A row that throws changes nothing: its sender is told, and the job waits on. */
@@ -137,6 +162,7 @@ export function onDecided(step: Step, signal: DecidedSignal): RefusalReason | nu
   const { wait, decided } = step.job;
   const { decision, comment, actor, data } = signal;
   const isBlind = signal.wait === null && signal.hash === null && signal.revision === null;
+  if (wait?.type === 'approval' && showsUnnamed(wait, signal)) return 'hash_missing';
   // Said a second time it may mean the question before this one.
   if (isBlind && decided.length > 0) return 'decision_outdated';
   if (wait?.type !== 'approval') return 'nothing_to_decide';
@@ -162,11 +188,16 @@ export function isReserved(decision: string): boolean {
 }
 
 /** A decision on content names it; on a mere message it may name nothing. */
+function showsUnnamed(wait: ApprovalWait, { wait: id, hash, revision }: DecidedSignal): boolean {
+  // Of another wait it is outdated, whatever it names.
+  if (id !== null && id !== wait.id) return false;
+  return hash === null && revision === null && wait.show !== null;
+}
+
 function isAbout(wait: ApprovalWait, { wait: id, hash, revision }: DecidedSignal): boolean {
   if (id !== null && id !== wait.id) return false;
   if (hash !== null && hash !== wait.hash) return false;
-  if (revision !== null && revision !== wait.revision) return false;
-  return hash !== null || revision !== null || wait.show === null;
+  return revision === null || revision === wait.revision;
 }
 
 /** Looks at what lies in the inbox. Where nothing helps, the alarm that asked is switched off. */

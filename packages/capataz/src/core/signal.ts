@@ -241,6 +241,7 @@ export const refusalReasons = {
   too_many_early: 'Too many early signals lie in the inbox of the job.',
   nothing_to_decide: 'The job waits for no decision.',
   decision_unknown: 'The wait knows no such decision.',
+  hash_missing: 'what is shown must be named: send hash (or revision)',
   decision_outdated: 'The decision is about something else than what is shown now.',
   decided_already: 'This very decision was given already.',
 } as const;

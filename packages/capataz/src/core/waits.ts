@@ -80,7 +80,10 @@ function aggregatorOf(step: Step, { tasks, to }: ParallelAction): string {
   }
   checkTarget(step, target);
   if (step.blueprint.states.get(target)?.aggregate !== true)
-    throw fault(step, `fans out into "${target}", which is no aggregate state`);
+    throw fault(
+      step,
+      `fans out into "${target}", which is no aggregate state: give it aggregate: true`,
+    );
   return target;
 }
 

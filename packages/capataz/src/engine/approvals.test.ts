@@ -103,12 +103,18 @@ test('A-15 the first valid decision wins, the same one again is harmless, anothe
 test('S-34 where content is shown a decision names its hash; of other content it is outdated', async () => {
   const { world, id, wait } = await begin();
   const { signals } = world.engine;
-  for (const fields of [{ hash: null }, { hash: 'another' }, { wait: 'another' }]) {
+  for (const [fields, reason] of [
+    [{ hash: null }, 'hash_missing'],
+    [{ hash: null, wait: null }, 'hash_missing'],
+    [{ hash: 'another' }, 'decision_outdated'],
+    [{ wait: 'another' }, 'decision_outdated'],
+    [{ wait: 'another', hash: null }, 'decision_outdated'],
+  ] as const) {
     const refused = signals.decide(id, decision(wait, fields));
-    assert.equal(await refusalOf(refused), 'decision_outdated');
+    assert.equal(await refusalOf(refused), reason);
   }
   assert.equal((await world.job(id)).status, 'waiting_for_human');
-  assert.equal((await world.entries(id, 'signal_refused')).length, 3);
+  assert.equal((await world.entries(id, 'signal_refused')).length, 5);
 });
 
 test('S-34 a mere message may be decided on without a hash', async () => {

@@ -142,6 +142,7 @@ test('S-15: the same version with another graph stops the start', async () => {
   world.kill();
   await world.boot([changed], { allowChangedGraphs: true });
   assert.ok(world.engine.ready);
+  assert.match(world.warnings.join(), /graph of a blueprint has changed/);
   await world.restart([oneTask()]);
   assert.ok(world.engine.ready, 'the graph that was recorded first stays the one that counts');
 });

@@ -71,6 +71,7 @@ export class Engine implements EnginePorts {
   readonly signals: Signals;
   readonly letters: Letters;
   readonly #relay: Relay | null;
+  readonly #log: Log;
   readonly timeoutMonitor: TimeoutMonitor;
   readonly workers: Workers;
   readonly #store: Store;
@@ -133,6 +134,7 @@ export class Engine implements EnginePorts {
     const relay = relayOf({ ...shared, sink: options.sink, relay: options.relay });
     committer.onCommitted((committed) => relay?.onCommitted(committed));
     this.#relay = relay;
+    this.#log = options.log;
     this.timeoutMonitor = new TimeoutMonitor({
       ...shared,
       decider,
@@ -148,10 +150,10 @@ export class Engine implements EnginePorts {
       committer,
       decider,
       executor,
-      why: new WhyReader(store, () => workers.list()),
+      why: new WhyReader({ store, registry, workers: () => workers.list() }),
       progress: (jobId) => live.progress(jobId),
     });
-    this.signals = new Signals({ store, decider, committer });
+    this.signals = new Signals({ store, registry, decider, committer });
     this.letters = new Letters(store, () => relay?.call());
     this.#store = store;
     this.#committer = committer;
@@ -221,7 +223,13 @@ export class Engine implements EnginePorts {
   async #offerBlueprints(allowChangedGraphs: boolean): Promise<void> {
     for (const { name, version, graph } of this.blueprints.list()) {
       const recorded = await this.#store.offerBlueprint({ name, version, graph });
-      if (recorded === graph || allowChangedGraphs) continue;
+      if (recorded === graph) continue;
+      if (allowChangedGraphs) {
+        const text =
+          'the graph of a blueprint has changed under the same version; only dev allows it';
+        this.#log.warn(text, { blueprint: name, version });
+        continue;
+      }
       throw new CapatazError(
         'BLUEPRINT_CHANGED',
         `blueprint "${name}" version ${version} has another graph than when it was first registered; running jobs rely on the old one, so raise the version`,

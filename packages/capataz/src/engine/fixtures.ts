@@ -56,6 +56,7 @@ export class World {
   readonly commits: { readonly work: Work; readonly outcome: WorkOutcome }[] = [];
   /** What the engine logged as an error. */
   readonly errors: string[] = [];
+  readonly warnings: string[] = [];
   /** Every call of the store is refused while it is. */
   isStoreDown = false;
   readonly #options: WorldOptions;
@@ -227,6 +228,7 @@ export class World {
   #log(): Log {
     const log: Log = {
       ...silentLog,
+      warn: (message) => this.warnings.push(message),
       error: (message, fields) => this.errors.push(`${message} ${JSON.stringify(fields)}`),
       child: () => log,
     };

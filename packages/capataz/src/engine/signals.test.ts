@@ -259,3 +259,17 @@ test('S-59 a signal to an ended job is refused with its status', async () => {
   await send(world, { jobId: id }, 'stop');
   assert.equal(await send(world, { jobId: id }, 'tick'), 'job_already_terminated');
 });
+
+test('S-59 the refusal of a signal names those that the job takes, and the one that was meant', async () => {
+  const { world, id } = await begin();
+  const refusal = async (name: string): Promise<string> => {
+    const sent = { client: 'client-1', to: { jobId: id }, name, id: name, data: null };
+    const [answer] = await world.engine.signals.send([{ ...sent, actor: 'bot' }]);
+    assert(answer?.type === 'refused');
+    assert.deepEqual(answer.error.details?.takes, ['tick', 'back', 'choose', 'broken', 'stop']);
+    return answer.error.message;
+  };
+  const takes = 'The job does not wait for this signal. It takes tick, back, choose, broken, stop';
+  assert.equal(await refusal('chose'), `${takes}; did you mean choose?`);
+  assert.equal(await refusal('something'), takes);
+});

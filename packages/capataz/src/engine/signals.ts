@@ -1,14 +1,18 @@
+import { takenSignals } from '../core/answers.ts';
 import type { Job } from '../core/job.ts';
 import { type RefusalReason, refusalReasons, type Signal } from '../core/signal.ts';
 import { isFinal } from '../core/status.ts';
 import { CapatazError } from '../protocol/errors.ts';
+import { nearest } from '../std/nearest.ts';
 import type { Letter, Note, Store } from '../store/contract.ts';
 import type { Committer } from './committer.ts';
 import type { Address, Applied, Decider } from './decider.ts';
 import type { Decision, OutsideAddress, SentSignal, SignalAnswer, SignalsPort } from './ports.ts';
+import type { Registry } from './registry.ts';
 
 export interface SignalsParts {
   readonly store: Store;
+  readonly registry: Registry;
   readonly decider: Decider;
   readonly committer: Committer;
 }
@@ -32,7 +36,7 @@ export class Signals implements SignalsPort {
     return signals.map((signal, index) => {
       if (routed[index]?.length === 0) return kept.get(signal) ?? unknownAddress(signal);
       const own = direct.flatMap((item, place) => (item.index === index ? [applied[place]] : []));
-      return answerOf(own as Applied[]);
+      return answerOf(own as Applied[], (refused) => this.#refusal(signal, refused));
     });
   }
 
@@ -55,6 +59,12 @@ export class Signals implements SignalsPort {
         return [signal, { type: jobIds.length > 0 ? 'taken' : 'kept', jobIds }];
       }),
     );
+  }
+
+  #refusal({ name }: SentSignal, applied: Applied | undefined): CapatazError {
+    const job = applied?.type === 'refused' ? applied.job : null;
+    const blueprint = job && this.#parts.registry.find(job.blueprint, job.blueprintVersion);
+    return signalRefusal(applied, name, job === null ? [] : takenSignals(job, blueprint));
   }
 
   async decide(jobId: string, decision: Decision): Promise<{ job: Job; repeated: boolean }> {
@@ -96,7 +106,10 @@ function letterOf({ client, to, name, id, data, keepForMs = 0 }: SentSignal): Le
 }
 
 /** Several jobs may share a key: taken by one is taken. */
-function answerOf(applied: readonly Applied[]): SignalAnswer {
+function answerOf(
+  applied: readonly Applied[],
+  refusal: (refused: Applied | undefined) => CapatazError,
+): SignalAnswer {
   const jobIds: string[] = [];
   let refused: Applied | undefined;
   for (const one of applied) {
@@ -105,7 +118,7 @@ function answerOf(applied: readonly Applied[]): SignalAnswer {
     else refused = one;
   }
   if (jobIds.length > 0) return { type: 'taken', jobIds };
-  return { type: 'refused', error: signalRefusal(refused) };
+  return { type: 'refused', error: refusal(refused) };
 }
 
 function unknownAddress({ to }: SentSignal): SignalAnswer {
@@ -116,22 +129,36 @@ function unknownAddress({ to }: SentSignal): SignalAnswer {
   return { type: 'refused', error };
 }
 
-function signalRefusal(applied: Applied | undefined): CapatazError {
-  if (applied?.type !== 'refused') {
-    return new CapatazError('NOT_READY', 'no server here holds the blueprint of the job');
-  }
+function signalRefusal(
+  applied: Applied | undefined,
+  name: string,
+  takes: readonly string[],
+): CapatazError {
+  if (applied?.type !== 'refused') return blueprintMissing();
   const { reason, job } = applied;
   const details = { reason, ...(job === null ? {} : { status: job.status, state: job.state }) };
   if (job !== null && isFinal(job.status))
     return new CapatazError('ALREADY_FINAL', `job ${job.id} is ${job.status} already`, details);
-  return new CapatazError('SIGNAL_REFUSED', refusalReasons[reason], details);
+  if (reason !== 'signal_not_expected' || takes.length === 0)
+    return new CapatazError('SIGNAL_REFUSED', refusalReasons[reason], details);
+  const message = `${refusalReasons[reason]} ${taking(name, takes)}`;
+  return new CapatazError('SIGNAL_REFUSED', message, { ...details, takes: [...takes] });
+}
+
+function taking(name: string, takes: readonly string[]): string {
+  const meant = nearest(name, takes);
+  return `It takes ${takes.join(', ')}${meant === null ? '' : `; did you mean ${meant}?`}`;
 }
 
 function decisionRefusal(jobId: string, applied: Applied): CapatazError {
-  if (applied.type !== 'refused')
-    return new CapatazError('NOT_READY', 'no server here holds the blueprint of the job');
+  if (applied.type !== 'refused') return blueprintMissing();
   const { reason, job } = applied;
   if (job === null) return new CapatazError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   const details = { reason, status: job.status };
   return new CapatazError('DECISION_REFUSED', refusalReasons[reason], details);
+}
+
+function blueprintMissing(): CapatazError {
+  const text = 'no server here has the blueprint of the job; name its folder with --blueprints';
+  return new CapatazError('NOT_READY', text);
 }

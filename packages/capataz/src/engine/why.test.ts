@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { finish, sleep, transition } from '../core/action.ts';
+import { dispatch, finish, sleep, transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
+import { child, parallel, stay, waitFor } from '../core/wait-actions.ts';
 import { attemptOf, oneTask, startWorld } from './fixtures.ts';
 
 test('A-31: why names for each worker the requirement that it fails', async () => {
@@ -149,4 +150,122 @@ test('A-31: why for ended, parked and unknown jobs', async () => {
   const { summary } = await world.engine.jobs.why(parked);
   assert.equal(summary, 'the job has been cancelled: enough (CANCELLED)');
   await assert.rejects(world.engine.jobs.why('nobody'), { code: 'JOB_NOT_FOUND' });
+});
+
+const fanOut = blueprint({
+  name: 'fan-out',
+  version: 1,
+  states: {
+    split: {
+      start: true,
+      to: ['merge'],
+      handle: () => {
+        const on = { success: 'merge' } as const;
+        const late = dispatch('raed', {}, { on, delay: '1m' });
+        return parallel([...['work', 'raed'].map((skill) => dispatch(skill, {}, { on })), late], {
+          to: 'merge',
+        });
+      },
+    },
+    merge: { aggregate: true, to: ['done'], handle: () => transition('done') },
+    done: { end: true },
+  },
+});
+
+test('A-31: why for a fan-out names for each skill what keeps the workers', async () => {
+  const world = await startWorld({ blueprints: [fanOut] });
+  const worker = await world.worker('w1');
+  const id = await world.create('fan-out');
+  assert.deepEqual((await world.engine.jobs.why(id)).tasks, [
+    {
+      skill: 'work',
+      pending: 1,
+      running: 0,
+      holders: [],
+      workers: [{ id: 'w1', verdict: 'fits, and has not asked for work yet' }],
+    },
+    {
+      skill: 'raed',
+      pending: 2,
+      running: 0,
+      holders: [],
+      workers: [{ id: 'w1', verdict: 'has no skill "raed"' }],
+    },
+  ]);
+  await worker.takeOne();
+  const { summary, task, tasks } = await world.engine.jobs.why(id);
+  assert.equal(
+    summary,
+    'it waits for 3 of 3 tasks of its fan-out: 1 queued, 1 planned, 1 with a worker',
+  );
+  assert.equal(task, null);
+  assert.deepEqual(tasks[1], {
+    skill: 'work',
+    pending: 0,
+    running: 1,
+    holders: ['w1'],
+    workers: [],
+  });
+});
+
+test('A-31: why for a child says what that one waits for', async () => {
+  const parent = blueprint({
+    name: 'parent',
+    version: 1,
+    states: {
+      begin: {
+        start: true,
+        to: ['done'],
+        handle: () => child('one-task', {}, { on: { success: 'done' }, deadline: '1h' }),
+      },
+      done: { end: true },
+    },
+  });
+  const world = await startWorld({ blueprints: [parent, oneTask()] });
+  const id = await world.create('parent');
+  const why = await world.engine.jobs.why(id);
+  assert.equal(why.summary, `it waits for child ${why.child?.id}; its deadline is in 1h`);
+  assert.equal(why.child?.status, 'waiting_for_worker');
+  assert.equal(why.child?.summary, 'task "work" is queued and waits for a worker');
+});
+
+test('A-31: why names the signals of the wait, of the state and of its parents', async () => {
+  const parcels = blueprint({
+    name: 'parcels',
+    version: 1,
+    states: {
+      open: { on: { lost: 'done' }, to: ['done'], handle: () => transition('done') },
+      under_way: {
+        start: true,
+        parent: 'open',
+        to: ['nap'],
+        on: { located: stay(), shipped: 'nap' },
+        handle: () =>
+          waitFor({
+            on: { signed: 'done', silence: 'done' },
+            silence: { after: '1m', resetBy: ['seen'] },
+            deadline: '1h',
+          }),
+      },
+      nap: { to: ['done'], on: { lost: 'done' }, handle: () => sleep('1m', 'done') },
+      done: { end: true },
+    },
+  });
+  const world = await startWorld({ blueprints: [parcels] });
+  const id = await world.create('parcels');
+  const { summary, signals } = await world.engine.jobs.why(id);
+  assert.deepEqual(signals, ['signed', 'located', 'shipped', 'lost', 'seen']);
+  assert.equal(
+    summary,
+    'it waits for signals signed, located, shipped, lost, seen; it counts as silent in 1m',
+  );
+  const sent = { client: 'client-1', to: { jobId: id }, id: 's', data: null, actor: 'bot' };
+  await world.engine.signals.send([{ ...sent, name: 'shipped' }]);
+  const napping = await world.engine.jobs.why(id);
+  assert.equal(
+    napping.summary,
+    'it waits for its timer, which is due in 1m; it takes signals lost',
+  );
+  await world.advance(60_001);
+  assert.deepEqual((await world.engine.jobs.why(id)).signals, []);
 });

@@ -1,57 +1,115 @@
-import type { Job, Task, Wait } from '../core/job.ts';
+import { takenSignals } from '../core/answers.ts';
+import type { Job, Task } from '../core/job.ts';
 import { misfit, taskClass } from '../core/requirements.ts';
-import type { TimerName } from '../core/signal.ts';
 import { isFinal } from '../core/status.ts';
-import type { WhyView } from '../protocol/client-api.ts';
+import type { WhyTasks, WhyView, WorkerVerdict } from '../protocol/client-api.ts';
 import { CapatazError } from '../protocol/errors.ts';
-import { unreachable } from '../std/assert.ts';
-import { formatDuration } from '../std/duration.ts';
 import type { JobCauses, Store } from '../store/contract.ts';
 import type { WorkerState } from './ports.ts';
+import type { Registry } from './registry.ts';
+import { type Facts, summary } from './why-summary.ts';
+
+/** Branches may all differ, and each group is told with every worker. */
+const maxGroups = 20;
+
+export interface WhyParts {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly workers: () => Promise<readonly WorkerState[]>;
+}
 
 /** Answers the question that every operator asks: why is this job not moving? */
 export class WhyReader {
-  readonly #store: Store;
-  readonly #workers: () => Promise<readonly WorkerState[]>;
+  readonly #parts: WhyParts;
 
-  constructor(store: Store, workers: () => Promise<readonly WorkerState[]>) {
-    this.#store = store;
-    this.#workers = workers;
+  constructor(parts: WhyParts) {
+    this.#parts = parts;
   }
 
   async read(id: string): Promise<WhyView> {
-    const job = await this.#store.job(id);
+    const job = await this.#parts.store.job(id);
     if (job === null) throw new CapatazError('JOB_NOT_FOUND', `there is no job ${id}`);
-    const [causes] = isFinal(job.status) ? [] : await this.#store.causes({ id });
-    const now = await this.#store.now();
+    const facts = await this.#facts(job);
+    const { causes, task, takes } = facts;
+    const branches = job.wait?.type === 'parallel' ? (causes?.tasks ?? []) : [];
+    const isWaiting = [task, ...branches].some((one) => one?.status === 'PENDING');
+    const workers = isWaiting ? await this.#parts.workers() : [];
     const deadlines = [...(causes?.timers ?? [])].sort((a, b) => a.at - b.at);
-    const task = causes === undefined ? undefined : waitedFor(causes);
     return {
       job_id: id,
       status: job.status,
       state: job.state,
-      summary: summary(job, causes, task, now),
+      summary: summary(facts),
       deadlines: deadlines.map(({ name, at }) => ({ name, at: new Date(at).toISOString() })),
-      task: task === undefined ? null : await this.#taskView(task),
+      task: task === undefined ? null : taskView(task, workers),
+      tasks: groupsOf(branches, workers),
+      child: await this.#child(job),
+      signals: takes,
     };
   }
 
-  async #taskView(task: Task): Promise<NonNullable<WhyView['task']>> {
-    const waiting = task.status === 'PENDING';
-    const workers = waiting ? await this.#workers() : [];
+  async #facts(job: Job): Promise<Facts> {
+    const { store, registry } = this.#parts;
+    const [causes] = isFinal(job.status) ? [] : await store.causes({ id: job.id });
     return {
-      id: task.id,
-      skill: task.spec.skill,
-      status: task.status,
-      worker: task.attempt?.worker ?? null,
-      workers: workers.map((state) => ({ id: state.worker.id, verdict: verdict(task, state) })),
+      job,
+      causes,
+      task: causes === undefined ? undefined : waitedFor(causes),
+      takes: takenSignals(job, registry.find(job.blueprint, job.blueprintVersion)),
+      now: await store.now(),
     };
+  }
+
+  async #child({ wait }: Job): Promise<WhyView['child']> {
+    const child = wait?.type === 'child' ? await this.#parts.store.job(wait.jobId) : null;
+    if (child === null) return null;
+    const { id, status, state } = child;
+    return { id, status, state, summary: summary(await this.#facts(child)) };
   }
 }
 
 function waitedFor({ job, tasks }: JobCauses): Task | undefined {
   const { wait } = job;
   return wait?.type === 'task' ? tasks.find(({ id }) => id === wait.taskId) : undefined;
+}
+
+function taskView(task: Task, workers: readonly WorkerState[]): NonNullable<WhyView['task']> {
+  return {
+    id: task.id,
+    skill: task.spec.skill,
+    status: task.status,
+    worker: task.attempt?.worker ?? null,
+    workers: task.status === 'PENDING' ? verdicts(task, workers) : [],
+  };
+}
+
+/** Those that wait for a worker first: they are what one asks about. */
+function groupsOf(tasks: readonly Task[], workers: readonly WorkerState[]): WhyTasks[] {
+  const groups = Map.groupBy(tasks, ({ spec }) => taskClass(spec).key);
+  return [...groups.values()]
+    .map((group) => ({ group, pending: group.filter(({ status }) => status === 'PENDING') }))
+    .sort((a, b) => Number(b.pending.length > 0) - Number(a.pending.length > 0))
+    .slice(0, maxGroups)
+    .map(({ group, pending }) => groupView(group, pending, workers));
+}
+
+function groupView(
+  group: readonly Task[],
+  pending: readonly Task[],
+  workers: readonly WorkerState[],
+): WhyTasks {
+  const [first] = pending;
+  return {
+    skill: group[0]?.spec.skill ?? '',
+    pending: pending.length,
+    running: group.length - pending.length,
+    holders: [...new Set(group.flatMap(({ attempt }) => attempt?.worker ?? []))],
+    workers: first === undefined ? [] : verdicts(first, workers),
+  };
+}
+
+function verdicts(task: Task, workers: readonly WorkerState[]): WorkerVerdict[] {
+  return workers.map((state) => ({ id: state.worker.id, verdict: verdict(task, state) }));
 }
 
 /** Which requirement this worker fails, else what keeps it. */
@@ -67,91 +125,4 @@ function verdict(task: Task, { worker, load, closedBy }: WorkerState): string {
     default:
       return `fits, but is ${worker.status}`;
   }
-}
-
-function summary(
-  job: Job,
-  causes: JobCauses | undefined,
-  task: Task | undefined,
-  now: number,
-): string {
-  if (isFinal(job.status))
-    return `the job has ${job.status === 'cancelled' ? 'been cancelled' : job.status}${reason(job)}`;
-  if (job.status === 'quarantined')
-    return `the job is parked${reason(job)}; look at its history, then redrive or cancel it`;
-  const held = job.held ? 'an operator holds the job; ' : '';
-  if (job.wait === null) return `${held}${handlerSummary(job, causes)}`;
-  return `${held}${waitSummary(job, job.wait, causes, task, now)}`;
-}
-
-function waitSummary(
-  job: Job,
-  wait: Wait,
-  causes: JobCauses | undefined,
-  task: Task | undefined,
-  now: number,
-): string {
-  const until = (name: TimerName): string => inTime(causes, null, name, now);
-  switch (wait.type) {
-    case 'timer':
-      if (wait.key !== undefined) return `it waits for a place under the key "${wait.key}"`;
-      return `it waits for its timer${until('wake')}`;
-    case 'task':
-      return task === undefined
-        ? `it waits for task ${wait.taskId}`
-        : taskSummary(job, task, causes, now);
-    case 'parallel': {
-      const open = causes?.tasks.length ?? 0;
-      return `it waits for ${open} of ${wait.count} tasks of its fan-out`;
-    }
-    case 'approval':
-      return `it waits for a person to decide: "${wait.message}"${until('deadline')}`;
-    case 'child':
-      return `it waits for child ${wait.jobId}${until('deadline')}`;
-    case 'event': {
-      const signals = Object.keys(wait.signals).join(', ');
-      return `it waits for signals${signals === '' ? '' : `: ${signals}`}${until('silence') || until('deadline')}`;
-    }
-    default:
-      return unreachable(wait);
-  }
-}
-
-function reason({ error }: Job): string {
-  return error === null ? '' : `: ${error.message} (${error.code})`;
-}
-
-function handlerSummary(job: Job, causes: JobCauses | undefined): string {
-  if (job.lease !== null)
-    return `the handler of state "${job.state}" runs on instance ${job.lease.instance}`;
-  if (job.held) return `the handler of state "${job.state}" begins when it is released`;
-  return causes?.runnable
-    ? `the handler of state "${job.state}" waits for an instance that holds blueprint "${job.blueprint}" version ${job.blueprintVersion}`
-    : `nothing moves the handler of state "${job.state}": this is a bug`;
-}
-
-function taskSummary(job: Job, task: Task, causes: JobCauses | undefined, now: number): string {
-  const { attempt } = task;
-  if (attempt !== null) {
-    const since = formatDuration(now - attempt.assignedAt);
-    return `worker ${attempt.worker} has had attempt ${attempt.number} of "${task.spec.skill}" for ${since} (${task.status})`;
-  }
-  if (causes?.queued.includes(task.id))
-    return `task "${task.spec.skill}" is queued and waits for a worker`;
-  const due = inTime(causes, task.id, 'ready', now);
-  if (job.held && due === '')
-    return `task "${task.spec.skill}" goes to the queue when it is released`;
-  return `task "${task.spec.skill}" is planned${due}`;
-}
-
-function inTime(
-  causes: JobCauses | undefined,
-  taskId: string | null,
-  name: string,
-  now: number,
-): string {
-  const timer = causes?.timers.find(
-    (candidate) => candidate.taskId === taskId && candidate.name === name,
-  );
-  return timer === undefined ? '' : `, which is due in ${formatDuration(timer.at - now)}`;
 }

@@ -200,7 +200,7 @@ export interface BlueprintView {
   }[];
 }
 
-/** Why a job is where it is, in words, and for a waiting task why each worker does not take it. */
+/** Why a job is where it is, in words, and for waiting tasks why each worker does not take them. */
 export interface WhyView {
   readonly job_id: string;
   readonly status: string;
@@ -212,6 +212,33 @@ export interface WhyView {
     readonly skill: string;
     readonly status: string;
     readonly worker: string | null;
-    readonly workers: readonly { readonly id: string; readonly verdict: string }[];
+    readonly workers: readonly WorkerVerdict[];
   } | null;
+  /** Of a fan-out: its open tasks, those of the same skill and needs together. At most 20. */
+  readonly tasks: readonly WhyTasks[];
+  /** The child that it waits for. */
+  readonly child: {
+    readonly id: string;
+    readonly status: string;
+    readonly state: string;
+    readonly summary: string;
+  } | null;
+  /** Names of the signals that the job takes now. */
+  readonly signals: readonly string[];
+}
+
+export interface WhyTasks {
+  readonly skill: string;
+  /** How many no worker holds. */
+  readonly pending: number;
+  /** How many a worker holds. */
+  readonly running: number;
+  readonly holders: readonly string[];
+  /** Why each worker does not take those that are pending. */
+  readonly workers: readonly WorkerVerdict[];
+}
+
+export interface WorkerVerdict {
+  readonly id: string;
+  readonly verdict: string;
 }

@@ -46,7 +46,7 @@ export const errorCatalogue = {
   SIGNAL_REFUSED: entry(
     409,
     false,
-    'The job does not take this signal now; `details.reason` says why. It stands in the book of the job.',
+    'The job does not take this signal now; `details.reason` says why, and `details.takes` names the signals that it takes. It stands in the book of the job.',
   ),
   DECISION_REFUSED: entry(
     409,

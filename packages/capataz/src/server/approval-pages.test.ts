@@ -22,7 +22,7 @@ async function linkTo(
 /** Sends what the form of the page sends. */
 async function press(
   url: string,
-  fields: Record<string, string>,
+  fields: Record<string, string> | string,
 ): Promise<Pick<Asked, 'status' | 'text'>> {
   const response = await fetch(url, { method: 'POST', body: new URLSearchParams(fields) });
   return { status: response.status, text: await response.text() };
@@ -117,6 +117,12 @@ test('B-036: a link lasts seven days by default, and needs an open question', as
   assert.partialDeepStrictEqual(late, { status: 409, json: { code: 'DECISION_REFUSED' } });
 });
 
+test('a link begins with the public address, if the server has one', async () => {
+  await using served = await serveEngine({ blueprints, publicUrl: 'https://c.example/jobs' });
+  const id = await startJob(served.url, 'review');
+  assert.match((await linkTo(served, id)).url, /^https:\/\/c\.example\/jobs\/_public\/approvals\//);
+});
+
 test('what a page cannot take is refused on a page', async () => {
   await using served = await serveEngine({ blueprints });
   const id = await startJob(served.url, 'review');
@@ -124,7 +130,14 @@ test('what a page cannot take is refused on a page', async () => {
   const unknown = await press(`${served.url}${url}`, { decision: '<i>other</i>' });
   assert.equal(unknown.status, 409);
   assert.match(unknown.text, /^<!doctype html>/);
-  assert.equal((await press(`${served.url}${url}`, { approver: 'x' })).status, 400);
+  assert.match(unknown.text, /no such decision; it knows approved, rejected/);
+  const empty = await press(`${served.url}${url}`, { approver: 'x' });
+  assert.equal(empty.status, 400);
+  assert.match(empty.text, /decision is missing/);
+  const both = await press(`${served.url}${url}`, 'decision=rejected&decision=approved');
+  assert.equal(both.status, 400);
+  assert.match(both.text, /decision is refused: given more than once/);
+  assert.equal((await readJob(served.url, id)).status, 'waiting_for_human');
   assert.equal(
     (await ask(served.url, `POST ${url}`, { body: { decision: 'approved' } })).status,
     415,

@@ -73,12 +73,54 @@ test('S-34: where content is shown a decision names its hash, else it is refused
       status: 409,
       json: { code: 'DECISION_REFUSED', details: { reason } },
     });
-  await refused({ decision: 'approved' }, 'decision_outdated');
-  await refused({ decision: 'approved', wait }, 'decision_outdated');
+  await refused({ decision: 'approved' }, 'hash_missing');
+  await refused({ decision: 'approved', wait }, 'hash_missing');
   await refused({ decision: 'approved', hash: 'other' }, 'decision_outdated');
   await refused({ decision: 'perhaps', hash }, 'decision_unknown');
   await refused({ decision: 'timeout', hash }, 'decision_unknown');
+  const nameless = await decide(served.url, id, { decision: 'approved' });
+  assert.partialDeepStrictEqual(nameless.json, {
+    error: 'what is shown must be named: send hash (or revision)',
+  });
+  const unknown = await decide(served.url, id, { decision: 'perhaps', hash });
+  assert.partialDeepStrictEqual(unknown.json, {
+    error: 'The wait knows no such decision; it knows approved, rejected',
+    details: { decisions: ['approved', 'rejected'] },
+  });
   assert.equal((await decide(served.url, id, { decision: 'approved', hash })).status, 200);
+});
+
+test('of a finished job a decision and a link are refused in the same words', async () => {
+  await using served = await serveEngine({ blueprints });
+  const id = await startJob(served.url, 'review');
+  await decide(served.url, id, { decision: 'approved' });
+  const error = `job ${id} is finished and asks nobody for a decision`;
+  const details = { reason: 'nothing_to_decide', status: 'finished' };
+  for (const [end, body] of [
+    ['', { decision: 'approved' }],
+    ['', { decision: 'approved', hash: 'other' }],
+    ['/link', {}],
+  ] as const) {
+    const answer = await ask(served.url, `POST /api/v1/jobs/${id}/approval${end}`, { body });
+    assert.partialDeepStrictEqual(answer, { status: 409, json: { error, details } });
+  }
+});
+
+test('a field that is absent is said to be missing, one of the wrong type is not', async () => {
+  await using served = await serveEngine({ blueprints });
+  const id = await startJob(served.url, 'review');
+  const errorOf = async (body: JsonObject): Promise<unknown> =>
+    (await decide(served.url, id, body)).json;
+  assert.partialDeepStrictEqual(await errorOf({}), { error: 'decision is missing' });
+  assert.partialDeepStrictEqual(await errorOf({ decision: 1 }), {
+    error: 'decision is refused: invalid input: expected string, received number',
+  });
+});
+
+test('the documented request to decide names the hash', async () => {
+  await using served = await serveEngine({ blueprints });
+  const { text } = await ask(served.url, 'GET /_public/docs');
+  assert.ok(text.includes('{&quot;decision&quot;:&quot;approved&quot;,&quot;hash&quot;:'));
 });
 
 test('S-68: signals named by the wait end it, and a revision stands for the hash', async () => {

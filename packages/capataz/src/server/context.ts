@@ -43,6 +43,8 @@ export interface ServerContext {
   readonly uploads: Uploads;
   /** Null: there is no `/metrics`. */
   readonly metrics: MetricsSource | null;
+  /** What links for people begin with, without a slash at its end. Null: they are paths. */
+  readonly publicUrl: string | null;
   /** Signs links to approvals. */
   readonly linkKey: LinkKey;
   /** Aborted when the server begins to close: waiting polls and open streams end then. */

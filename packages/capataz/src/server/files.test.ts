@@ -356,6 +356,18 @@ test('A-56 50 MB go in and out with flat memory', async () => {
   assert.ok(memory.mostBytes < size / 2, `held ${memory.mostBytes} bytes`);
 });
 
+test('A-56 a link to a file begins with the public address, if the server has one', async () => {
+  using disk = await preparedDisk();
+  await using served = await serve({ ...disk.options }, { publicUrl: 'https://c.example' });
+  const path = `/api/v1/jobs/${await startJob(served)}/files/f`;
+  await upload(served.url, path, 'text');
+  const { json } = await ask(served.url, `POST ${path}/link`, { headers: ann, body: {} });
+  const { url } = json as { url: string };
+  assert.ok(url.startsWith('https://c.example/_public/files/'), url);
+  const read = await ask(served.url, `GET ${url.slice('https://c.example'.length)}`);
+  assert.deepEqual([read.status, read.text], [200, 'text']);
+});
+
 test('A-56 without a place for files there are no routes for them', async () => {
   await using served = await serveEngine({ blueprints: [echoBlueprint] });
   const answer = await ask(served.url, 'GET /api/v1/jobs/x/files');

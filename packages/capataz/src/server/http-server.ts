@@ -48,6 +48,8 @@ export interface HttpServerOptions {
   readonly files?: FilesOptions;
   /** Signs links to approvals. Default: a key of this process, whose links end with it. */
   readonly linkKey?: LinkKey;
+  /** What links for people begin with, without a slash at its end. Default: links are paths. */
+  readonly publicUrl?: string | null;
   /** Default: the machine's. */
   readonly random?: Random;
   /** Default: there is no `/metrics`. */
@@ -81,6 +83,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     closing: closing.signal,
     files: options.files ?? null,
     metrics: options.metrics ?? null,
+    publicUrl: options.publicUrl ?? null,
     uploads: new WeakSet(),
     feed: new LiveFeed(options.engine.events, options.clock),
     forms: new WorkerForms(options.engine.workers),
@@ -207,10 +210,18 @@ function addFormParser(app: FastifyInstance): void {
     { parseAs: 'string' },
     (_request, body, done) => {
       // `parseAs: 'string'` hands over a string.
-      const fields = [...new URLSearchParams(body as string)];
-      done(null, Object.fromEntries(fields.map(([name, value]) => [name, cleanText(value)])));
+      done(null, formFields(new URLSearchParams(body as string)));
     },
   );
+}
+
+/** What is given more than once is a list, so that none of it counts by chance. */
+function formFields(form: URLSearchParams): Record<string, string | string[]> {
+  const fields = [...new Set(form.keys())].map((name) => {
+    const [first = '', ...others] = form.getAll(name).map(cleanText);
+    return [name, others.length === 0 ? first : [first, ...others]] as const;
+  });
+  return Object.fromEntries(fields);
 }
 
 /** Who may enter is settled before a body is read. */

@@ -28,6 +28,7 @@ export interface ServedEngineOptions {
   /** Where events go. Default: they stay in the outbox. */
   readonly sink?: EventSink;
   readonly breakers?: readonly BreakerSource[];
+  readonly publicUrl?: string;
   /** Default: the metrics are for everybody. */
   readonly metricsToken?: string;
 }
@@ -93,6 +94,7 @@ export async function serveEngine(options: ServedEngineOptions): Promise<ServedE
     clock,
     log,
     version: '0.0.0-test',
+    publicUrl: options.publicUrl ?? null,
     metrics: {
       text: () => metrics.text(),
       contentType: metrics.contentType,

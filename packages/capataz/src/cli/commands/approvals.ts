@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { ApprovalView, Client, DecideOptions, JobView } from '../../client/index.ts';
-import { CapatazError } from '../../protocol/errors.ts';
+import { nothingToDecide } from '../../protocol/nothing-to-decide.ts';
 import { type ClientSession, clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { durationOf, jsonOf } from '../flag-values.ts';
@@ -138,11 +138,7 @@ function decideOptions({ comment, as, data }: Flags): DecideOptions {
 async function askedBy(client: Client, id: string): Promise<ApprovalView> {
   const job = await client.jobs.get(id);
   if (job.wait?.type === 'approval') return approvalOf(job, job.wait);
-  throw new CapatazError(
-    'DECISION_REFUSED',
-    `job ${id} is ${job.status} and asks nobody for a decision`,
-    { status: job.status, hint: '`capataz approvals list` shows what waits for a person.' },
-  );
+  throw nothingToDecide(job);
 }
 
 type ApprovalWait = Extract<JobView['wait'], { type: 'approval' }>;
@@ -180,10 +176,13 @@ async function printLink(session: ClientSession, id: string, expiresIn?: string)
     expiresIn === undefined ? {} : { expiresIn: durationOf('--expires-in', expiresIn) };
   const link = await client.approvals.link(id, options);
   // This command's own server is gone when somebody follows the link.
-  const url = embeddedUrl === null ? link.url : link.url.slice(embeddedUrl.length);
+  const isLocal = embeddedUrl !== null && link.url.startsWith(`${embeddedUrl}/`);
+  const url = isLocal ? link.url.slice(embeddedUrl.length) : link.url;
   if (asJson) print.json({ ...link, url });
   else print.line(url);
-  if (embeddedUrl === null) return;
+  if (!isLocal) return;
   const { dataDir } = config.values;
-  context.stderr.write(`put the address of the server on ${dataDir} before it, once one runs\n`);
+  context.stderr.write(
+    `put the address of the server on ${dataDir} before it, once one runs; or set public_url\n`,
+  );
 }

@@ -3,6 +3,7 @@ import type { JobView, WhyView } from '../../client/index.ts';
 import { clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { type Printer, plainText, statusStyle } from '../output.ts';
+import { childLine } from './why.ts';
 
 export function jobsShowCommand(context: CliContext): Command {
   const command = clientCommand('show <job>', 'Show one job with its input, data and result.');
@@ -49,12 +50,13 @@ export function showJob(job: JobView, why: WhyView | null, print: Printer): void
 
 /** What a job that has not ended is waiting for, and until when. */
 function presentFields(
-  { summary, task, deadlines }: WhyView,
+  { summary, task, child, deadlines }: WhyView,
   instant: (iso: string) => string,
 ): [string, string | null][] {
   return [
     ['now', summary],
     ['worker', task?.worker ?? null],
+    ['child', child === null ? null : plainText(childLine(child))],
     ...deadlines.map(({ name, at }): [string, string] => ['deadline', `${instant(at)} (${name})`]),
   ];
 }

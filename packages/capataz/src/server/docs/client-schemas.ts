@@ -195,6 +195,8 @@ export const blueprintsAnswer = z.object({
   blueprints: z.array(blueprintView),
 }) satisfies z.ZodType<api.BlueprintsAnswer>;
 
+const workerVerdicts = z.array(z.object({ id: z.string(), verdict: z.string() }));
+
 export const whyView = z.object({
   job_id: z.uuid(),
   status: z.string(),
@@ -207,9 +209,24 @@ export const whyView = z.object({
       skill: z.string(),
       status: z.string(),
       worker: z.string().nullable(),
-      workers: z.array(z.object({ id: z.string(), verdict: z.string() })),
+      workers: workerVerdicts,
     })
     .nullable(),
+  tasks: z
+    .array(
+      z.object({
+        skill: z.string(),
+        pending: z.int(),
+        running: z.int(),
+        holders: z.array(z.string()),
+        workers: workerVerdicts,
+      }),
+    )
+    .describe('Of a fan-out: its open tasks, those of the same skill and needs together.'),
+  child: z
+    .object({ id: z.string(), status: z.string(), state: z.string(), summary: z.string() })
+    .nullable(),
+  signals: z.array(z.string()).describe('Names of the signals that the job takes now.'),
 }) satisfies z.ZodType<api.WhyView>;
 
 export const maxPage = 1_000;

@@ -48,6 +48,7 @@ interface SampleSchema {
   readonly format?: string;
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
+  readonly examples?: readonly unknown[];
   readonly anyOf?: readonly SampleSchema[];
   readonly items?: SampleSchema;
   readonly properties?: Readonly<Record<string, SampleSchema>>;
@@ -56,8 +57,9 @@ interface SampleSchema {
 
 const sampleUuid = '0199a000-0000-7000-8000-000000000000';
 
-/** What is required, or of what is optional the first. */
+/** Its own example, else what is required, or of what is optional the first. */
 function sample(schema: SampleSchema): unknown {
+  if (schema.examples?.[0] !== undefined) return schema.examples[0];
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return schema.enum[0];
   if (schema.anyOf?.[0] !== undefined) return sample(schema.anyOf[0]);

@@ -91,7 +91,7 @@ export const approvalsAnswer = z.object({
 
 const comment = z.exactOptional(z.string().max(10_000));
 
-export const decisionBody = z.strictObject({
+const decisionFields = z.strictObject({
   decision: shortText,
   wait: z
     .exactOptional(shortText)
@@ -103,7 +103,16 @@ export const decisionBody = z.strictObject({
   comment,
   data: z.exactOptional(json).describe('For the handlers.'),
   approver: z.exactOptional(shortText).describe("Who has decided. Default: the client's name."),
-}) satisfies z.ZodType<api.DecisionBody>;
+});
+
+/** Most questions show content, of which the hash must be named. */
+const decisionExample = {
+  examples: [{ decision: 'approved', hash: 'of what is shown' }],
+};
+
+export const decisionBody = decisionFields.meta(
+  decisionExample,
+) satisfies z.ZodType<api.DecisionBody>;
 
 export const decisionAnswer = z.object({
   repeated: z.boolean().describe('This very decision was given before.'),
@@ -128,19 +137,27 @@ export const approvalLinkAnswer = z.object({
 }) satisfies z.ZodType<api.ApprovalLinkAnswer>;
 
 /** The seed's words; ours may stand beside them. */
-export const webhookBody = decisionBody.extend({
-  security: z.exactOptional(json).describe('Taken and not used.'),
-  metadata: z.exactOptional(json).describe('Stands for `data`.'),
-});
+export const webhookBody = decisionFields
+  .extend({
+    security: z.exactOptional(json).describe('Taken and not used.'),
+    metadata: z.exactOptional(json).describe('Stands for `data`.'),
+  })
+  .meta(decisionExample);
 
 export const webhookAnswer = z.object({
   status: z.literal('approval_received'),
   job_id: z.string(),
 });
 
+/** Of a field of a form that is there twice. */
+const once = {
+  error: ({ input }: { readonly input?: unknown }) =>
+    Array.isArray(input) ? 'Given more than once' : undefined,
+};
+
 /** What the page of a link sends. Its fields are texts, and empty ones count as none. */
 export const decisionForm = z.object({
-  decision: shortText,
-  approver: z.string().max(200).default('').describe('Default: `link`.'),
-  comment: z.string().max(10_000).default(''),
+  decision: z.string(once).min(1).max(200),
+  approver: z.string(once).max(200).default('').describe('Default: `link`.'),
+  comment: z.string(once).max(10_000).default(''),
 });

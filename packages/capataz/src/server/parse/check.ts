@@ -3,7 +3,7 @@ import { type Problem, validationFailed } from './fields.ts';
 
 /** Checks a value from outside against a schema. @throws VALIDATION_FAILED naming every problem. */
 export function check<T>(schema: z.ZodType<T>, value: unknown): T {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
   throw validationFailed(result.error.issues.flatMap(problemsOf));
 }
@@ -13,11 +13,16 @@ function problemsOf(issue: z.core.$ZodIssue): Problem[] {
     if (typeof part === 'number') return `${text}[${part}]`;
     return text === '' ? String(part) : `${text}.${String(part)}`;
   }, '');
-  if (issue.code !== 'unrecognized_keys') return [{ path, message: sentence(issue.message) }];
+  if (issue.code !== 'unrecognized_keys')
+    return [{ path, message: isAbsent(issue) ? 'is missing' : sentence(issue.message) }];
   return issue.keys.map((key) => ({
     path: path === '' ? key : `${path}.${key}`,
     message: 'is not known here',
   }));
+}
+
+function isAbsent({ code, path, input }: z.core.$ZodIssue): boolean {
+  return code !== 'custom' && path.length > 0 && input === undefined;
 }
 
 /** zod's messages stand alone; behind a path they go on in lower case. */

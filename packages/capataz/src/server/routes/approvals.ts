@@ -1,5 +1,6 @@
 import type { ApprovalWait, Job } from '../../core/job.ts';
 import { CapatazError } from '../../protocol/errors.ts';
+import { nothingToDecide } from '../../protocol/nothing-to-decide.ts';
 import type {
   ApprovalLinkAnswer,
   ApprovalsAnswer,
@@ -8,7 +9,7 @@ import type {
 } from '../../protocol/signals-api.ts';
 import { approvalToken } from '../approval-link.ts';
 import type { ServerContext } from '../context.ts';
-import { decideOn, nothingToDecide } from '../decisions.ts';
+import { decideOn } from '../decisions.ts';
 import {
   approvalLinkAnswer,
   approvalLinkBody,
@@ -22,6 +23,7 @@ import {
 import { readPage } from '../page.ts';
 import { check } from '../parse/check.ts';
 import { validationFailed } from '../parse/fields.ts';
+import { publicLink } from '../public-link.ts';
 import { type Answer, type Call, jobIdOf, ok, type Route } from '../route.ts';
 import { approvalView, jobView } from '../views.ts';
 import { clientOf } from './client-of.ts';
@@ -143,15 +145,15 @@ async function link(context: ServerContext, call: Call): Promise<Answer> {
     correlation: job.correlationId,
     client: clientOf(call).name,
   });
-  const url = `/_public/approvals/${token}`;
+  const url = publicLink(context, `/_public/approvals/${token}`);
   const expires_at = new Date(expiresAt).toISOString();
   return ok({ url, wait, expires_at } satisfies ApprovalLinkAnswer);
 }
 
 /** @throws DECISION_REFUSED */
-function openWait({ wait, status }: Job): ApprovalWait {
-  if (wait?.type === 'approval') return wait;
-  throw nothingToDecide(status);
+function openWait(job: Job): ApprovalWait {
+  if (job.wait?.type === 'approval') return job.wait;
+  throw nothingToDecide(job);
 }
 
 async function webhook(context: ServerContext, call: Call): Promise<Answer> {

@@ -14,6 +14,7 @@ import {
 } from '../docs/file-schemas.ts';
 import { receiveFile, sendFile } from '../file-transfer.ts';
 import { check } from '../parse/check.ts';
+import { publicLink } from '../public-link.ts';
 import { type Answer, type Call, fileNameOf, jobIdOf, ok, type Route } from '../route.ts';
 import { clientOf } from './client-of.ts';
 
@@ -115,8 +116,8 @@ function linkRoute(context: ServerContext, files: FilesOptions): Route {
       const { id } = await ownJob(context, call);
       const link = await files.store.link?.(id, name, expires_in * 1_000);
       if (link === undefined) throw new CapatazError('NOT_SUPPORTED', 'there are no links here');
-      const { url, expiresAt } = link;
-      const expires_at = new Date(expiresAt).toISOString();
+      const url = publicLink(context, link.url);
+      const expires_at = new Date(link.expiresAt).toISOString();
       return ok({ url, expires_at } satisfies FileLinkAnswer);
     },
   };
