@@ -201,7 +201,7 @@ function isAbout(wait: ApprovalWait, { wait: id, hash, revision }: DecidedSignal
 }
 
 /** Looks at what lies in the inbox. Where nothing helps, the alarm that asked is switched off. */
-export function onInbox(step: Step, { items }: InboxSignal): RefusalReason | null {
+export function onInbox(step: Step, { items, at }: InboxSignal): RefusalReason | null {
   const { wait } = step.job;
   const order = items.find(({ kind }) => kind === 'cancel');
   if (order !== undefined) {
@@ -218,6 +218,8 @@ export function onInbox(step: Step, { items }: InboxSignal): RefusalReason | nul
     const child = items.find(({ kind, id }) => kind === 'child' && id === wait.jobId);
     if (child !== undefined) return onChild(step, child);
   }
+  // What has come in since these items were read has set another alarm, which must stay.
+  step.fire({ taskId: null, name: 'inbox', at });
   step.disarm('inbox');
   step.set({ unread: items.some(({ kind }) => kind === 'signal') });
   for (const item of items) {

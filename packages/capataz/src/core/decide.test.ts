@@ -119,7 +119,7 @@ const cases: Readonly<Record<SignalType, (status: JobStatus) => Case>> = {
   stranded: of(() => ({ type: 'stranded', problem: 'its task is gone' })),
   outside: of(() => ({ type: 'outside', name: 'go', id: 's1', data: null, actor: 'client-1' })),
   decided: of(() => ({ type: 'decided', ...approved })),
-  inbox: of(() => ({ type: 'inbox', items: [] })),
+  inbox: of(() => ({ type: 'inbox', items: [], at: 0 })),
 };
 
 const runnable: Partial<Job> = { version: 3, state: 'think', entry: 1, lease: null };

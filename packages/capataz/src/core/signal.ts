@@ -156,6 +156,8 @@ export interface DecidedSignal {
 export interface InboxSignal {
   readonly type: 'inbox';
   readonly items: readonly InboxItem[];
+  /** The instant of the alarm that asked. */
+  readonly at: number;
 }
 
 /**

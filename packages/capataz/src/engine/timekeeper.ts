@@ -192,7 +192,7 @@ function countSolved(applied: readonly Applied[]): number {
 
 function timerAddress({ jobId, taskId, name, at }: Extract<Due, { type: 'timer' }>): Address {
   if (name === 'inbox') {
-    return { jobId, inbox: true, signal: (_task, items) => ({ type: 'inbox', items }) };
+    return { jobId, inbox: true, signal: (_task, items) => ({ type: 'inbox', items, at }) };
   }
   return {
     jobId,

@@ -5,6 +5,7 @@ import { dispatch, finish, sleep, transition } from '../core/action.ts';
 import { type Blueprint, blueprint, type StateDefinition } from '../core/blueprint.ts';
 import { holding } from '../core/share-actions.ts';
 import { approval, child, parallel, stay, waitFor } from '../core/wait-actions.ts';
+import type { Letter } from '../store/contract.ts';
 import { oneTask, startWorld, type World } from './fixtures.ts';
 import type { SentSignal } from './ports.ts';
 
@@ -450,4 +451,49 @@ test('S-33 a key without a sensible limit is refused at the start', async () => 
       /limit/,
     );
   }
+});
+
+function letter(name: string): Letter {
+  const item = { id: `signal:${name}`, kind: 'signal', name, body: null } as const;
+  return { client: 'client-1', key: 'k', item, keepForMs: 3_600_000 };
+}
+
+test('S-59 what comes into the inbox while a look is under way is looked at next, not forgotten', async () => {
+  let looks = 0;
+  const states: States = {
+    waits: {
+      start: true,
+      to: ['done', 'late'],
+      handle: () =>
+        holding(waitFor({ on: { b: 'done', timeout: 'late' }, deadline: '10d' }), { keys: ['k'] }),
+    },
+    done,
+    late: done,
+  };
+  const world = await startWorld({
+    blueprints: [machine(states, { early: ['a', 'b'] })],
+    // The second letter lands between what the look has read and its commit.
+    wrapStore: (store) =>
+      new Proxy(store, {
+        get(target, key) {
+          const value: unknown = Reflect.get(target, key, target);
+          if (typeof value !== 'function') return value;
+          if (key !== 'inbox') return value.bind(target);
+          return async (jobId: string) => {
+            const items = await target.inbox(jobId);
+            looks += 1;
+            if (looks === 1) await target.commit({ letters: [letter('b')] });
+            return items;
+          };
+        },
+      }),
+  });
+  const id = await world.create('job');
+  await world.truth.commit({ letters: [letter('a')] });
+  await world.advance(31_000);
+  assert.deepEqual(
+    [(await world.job(id)).status, (await world.job(id)).state],
+    ['finished', 'done'],
+  );
+  assert.equal(looks, 2);
 });

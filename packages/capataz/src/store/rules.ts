@@ -54,6 +54,14 @@ export function signalIdOf(itemId: string): string {
 export const maxEarly = 100;
 
 /**
+ * When the job is to look into its inbox: at once, and at another instant than was set before, so
+ * that a look that began earlier switches off its own alarm only.
+ */
+export function rungAt(before: number | undefined, at: number): number {
+  return before === undefined ? at : Math.min(before - 1, at);
+}
+
+/**
  * The job's deadlines after a change. An alarm of the inbox outlives what else is replaced: only a
  * look into it switches it off.
  */

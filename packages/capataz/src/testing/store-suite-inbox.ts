@@ -103,7 +103,7 @@ export function earlySignalTests(test: StoreTest): void {
 }
 
 export function inboxTests(test: StoreTest): void {
-  test('the alarm of an inbox outlives new deadlines, and keeps its instant', async ({
+  test('the alarm of an inbox outlives new deadlines; what comes later makes another of it', async ({
     store,
     clock,
   }) => {
@@ -112,8 +112,10 @@ export function inboxTests(test: StoreTest): void {
     const { inbox } = await deadlinesOf(store, 'a');
     await clock.advance(second);
     await send(store, letter('s2'));
+    const { inbox: later } = await deadlinesOf(store, 'a');
+    assert.ok(inbox !== undefined && later !== undefined && later < inbox, `${inbox}, ${later}`);
     await store1(store, sleeping(job, day));
-    assert.deepEqual(await deadlinesOf(store, 'a'), { inbox, wake: clock.now() + day });
+    assert.deepEqual(await deadlinesOf(store, 'a'), { inbox: later, wake: clock.now() + day });
     assert.deepEqual((await store.due(9)).due.length, 1);
   });
 
@@ -221,7 +223,8 @@ export function letterTests(test: StoreTest): void {
     await store1(reopened, addressable('a'));
     await store1(reopened, addressable('late'));
     assert.deepEqual(await inboxIds(reopened, 'a'), ['s1', 's2']);
-    assert.equal((await deadlinesOf(reopened, 'a'))['inbox'], clock.now());
+    const { inbox } = await deadlinesOf(reopened, 'a');
+    assert.ok(inbox !== undefined && inbox <= clock.now(), `${inbox}`);
     assert.deepEqual(await inboxIds(reopened, 'late'), []);
   });
 

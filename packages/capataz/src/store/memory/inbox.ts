@@ -1,14 +1,14 @@
 import type { Post } from '../../core/change.ts';
 import type { InboxItem } from '../../core/signal.ts';
 import type { Letter } from '../contract.ts';
-import { maxEarly, signalIdOf } from '../rules.ts';
+import { maxEarly, rungAt, signalIdOf } from '../rules.ts';
 import { copyOf, type InboxRecord, type MemoryData, type OpenJob } from './data.ts';
 
 /** What jobs, branches and early senders leave for a job. */
 
 /** The job is to look into its inbox as soon as may be. */
 export function ring(owner: OpenJob, at: number): void {
-  owner.deadlines = { ...owner.deadlines, inbox: owner.deadlines.inbox ?? at };
+  owner.deadlines = { ...owner.deadlines, inbox: rungAt(owner.deadlines.inbox, at) };
 }
 
 export function putIn(owner: OpenJob, item: InboxItem, expiresAt: number | null, at: number): void {

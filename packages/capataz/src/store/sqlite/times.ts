@@ -1,5 +1,5 @@
 import type { TimerName } from '../../core/signal.ts';
-import { type Deadlines, earliest } from '../rules.ts';
+import { type Deadlines, earliest, rungAt } from '../rules.ts';
 import type { FoundJob, Times } from './change-plan.ts';
 import type { ChangeMessage, TimersMessage } from './messages.ts';
 import type { WriterState } from './writer-state.ts';
@@ -35,14 +35,14 @@ function timersAfter(
   if (isAlarmed && old.inbox !== undefined) next.inbox = old.inbox;
   for (const name of also?.disarm ?? []) delete next[name];
   Object.assign(next, also?.rearm);
-  if (ringsAt !== null) next.inbox ??= ringsAt;
+  if (ringsAt !== null) next.inbox = rungAt(next.inbox, ringsAt);
   return { text: JSON.stringify(next), dueAt: earliest(next) };
 }
 
 /** The job is to look into its inbox as soon as may be. */
 export function ring(state: WriterState, job: number, at: number): void {
   const deadlines = deadlinesOfJob(state, job);
-  if (deadlines.inbox === undefined) retime(state, job, { ...deadlines, inbox: at });
+  retime(state, job, { ...deadlines, inbox: rungAt(deadlines.inbox, at) });
 }
 
 /** The job's wait ends now. */
