@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { blueprint, CapatazError, finish, waitFor } from 'capataz';
-import { type BusEvent, createInProcessBus } from 'capataz/bus';
+import { type BusEvent, busSource, createInProcessBus } from 'capataz/bus';
 import {
   clientOf,
   createServer,
@@ -265,4 +265,32 @@ test('S-58: what jobs emit reaches the bus that the server is composed with, and
     await server.stop();
   }
   await assert.rejects(bus.publish('topico.tareas', await heard.promise), { code: 'closed' });
+});
+
+test('S-65: subscriptions handle what comes over the bus as long as the server runs', async () => {
+  const bus = createInProcessBus({ clock: systemClock });
+  const queue = { durable: 'answers', exchange: 'topico', patterns: ['respuesta'] };
+  const server = await compose({
+    name: 'app',
+    blueprints: [told],
+    bus,
+    subscriptions: ({ client }) => [
+      {
+        name: 'answers',
+        source: busSource(bus, queue),
+        handle: async ({ id, job }) => {
+          await client().signals.send([{ jobId: job, name: 'go', signalId: id }]);
+        },
+      },
+    ],
+  }).start(place());
+  const client = server.client();
+  const { jobId } = await client.jobs.start('told');
+  await bus.declare(queue);
+  const event = { id: 'e-1', job: jobId, sequence: 1, correlationId: 'c', time: 0 };
+  const words = { originator: 'test', name: 'respuesta', payload: null, trace: null };
+  await bus.publish('topico', { ...event, ...words });
+  const job = await client.jobs.wait(jobId);
+  await server.stop();
+  assert.deepEqual([job.status, job.state], ['finished', 'done']);
 });

@@ -1,4 +1,5 @@
 import type { Bus } from '../bus/contract.ts';
+import type { SubscriberOptions } from '../bus/subscriber.ts';
 import type { Client } from '../client/index.ts';
 import type { Config, SettingDeclarations, SettingValues } from '../config/settings.ts';
 import type { Blueprint } from '../core/blueprint.ts';
@@ -26,6 +27,8 @@ export interface Surroundings<
   S extends Stores = Stores,
 > extends Setup<D> {
   readonly stores: S;
+  /** The one that the server was composed with. */
+  readonly bus: Bus | null;
   /**
    * A client of this very server, once it listens, that needs no token: jobs, signals, files and
    * the rest as `capataz/client` has them. Clients see their own jobs only, so name the one that is
@@ -83,6 +86,8 @@ export interface Composition<
    * none, and events rest in the outbox until a start with one.
    */
   readonly bus?: Made<Bus, Setup<D>>;
+  /** Handled from when the server is ready until it stops. One without a clock or a log gets ours. */
+  readonly subscriptions?: Made<readonly SubscriberOptions[], Surroundings<D, S>>;
   readonly schedules?: Made<readonly ScheduleDefinition<RunningServer<D, S>>[], Surroundings<D, S>>;
   /** The book of all jobs, delivered to the application's own tables. */
   readonly feeds?: Made<readonly FeedOptions[], Surroundings<D, S>>;

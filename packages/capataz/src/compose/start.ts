@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { Breakers } from '../breaker/breakers.ts';
-import type { Bus } from '../bus/contract.ts';
+import { createSubscriber } from '../bus/subscriber.ts';
 import type { Client } from '../client/index.ts';
 import { readClients, readWorkers } from '../config/access-files.ts';
 import { loadBlueprints } from '../config/blueprint-modules.ts';
@@ -51,7 +51,6 @@ interface Starting extends StartOptions {
   readonly entries: AccessEntries;
   readonly clients: OwnClients;
   readonly store: SqliteStore;
-  readonly bus: Bus | null;
   readonly surroundings: Surroundings;
   readonly closing: AsyncDisposableStack;
   /** For what runs: none after a start that failed. */
@@ -84,11 +83,11 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     closing.defer(() => bus?.close());
     const stores = await made(composition.stores ?? {}, setup);
     const client = (name?: string): Client => clients.named(name);
-    const surroundings: Surroundings = { ...setup, stores, client };
+    const surroundings: Surroundings = { ...setup, stores, bus, client };
     closing.defer(() => composition.onStop?.(surroundings));
     // A blueprint's own stores go before the application's.
     const blueprints = found.map((one) => ({ ...one, stores: { ...stores, ...one.stores } }));
-    const shared = { ...options, entries, clients, store, bus, surroundings, closing };
+    const shared = { ...options, entries, clients, store, surroundings, closing };
     const server = await startParts({ ...shared, drainMs: () => drainMs }, blueprints);
     drainMs = config.drain;
     return server;
@@ -125,27 +124,26 @@ async function startParts(
   await composition.onStart?.(server);
   closing.defer(() => allOf(schedules, (schedule) => schedule.stop(drainMs())));
   for (const schedule of schedules) schedule.start();
+  await startSubscribers(starting);
   return server;
 }
 
+/** They come last and stop first: what they handle may use everything else. */
+async function startSubscribers(starting: Starting): Promise<void> {
+  const { composition, surroundings, closing, clock, random, log } = starting;
+  const subscriptions = await made(composition.subscriptions ?? [], surroundings);
+  const subscribers = subscriptions.map((one) => createSubscriber({ clock, random, log, ...one }));
+  closing.defer(() => allOf(subscribers, (subscriber) => subscriber.stop()));
+}
+
 async function createParts(
-  {
-    name,
-    config,
-    entries,
-    clients,
-    store,
-    bus,
-    surroundings,
-    composition,
-    closing,
-    ...world
-  }: Starting,
+  { name, config, entries, clients, store, surroundings, composition, closing, ...world }: Starting,
   blueprints: readonly Blueprint[],
 ): Promise<{ readonly engine: Engine; readonly http: HttpServer }> {
   const { clock, random, log } = world;
   const shared = { clock, random, log, ...localFiles({ config, clock, random, log }) };
   const breakers = new Breakers({ clock, log, judge: judgeBus });
+  const { bus } = surroundings;
   const sink = bus === null ? {} : { sink: busSink({ bus, breakers, originator: name }) };
   const sources = () => ({ store, workers: engine.workers });
   const metrics = new Metrics({ clock, sources, breakers: [breakers] });
