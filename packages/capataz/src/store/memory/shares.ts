@@ -35,8 +35,15 @@ interface Wanted {
 
 /** By the change and by the children that come into being with it, or not at all. */
 function wantedBy(data: MemoryData, { job, reservations, also }: Change): Wanted[] {
-  const place = data.open.get(job.id)?.place ?? null;
-  const own = reservations.map((wanted) => ({ wanted, job: job.id, place }));
+  const waiting = data.open.get(job.id);
+  // A place in the line for one key is none in another's.
+  const placeFor = (key: string): number | null =>
+    waiting !== undefined && waitKeyOf(waiting.job) === key ? waiting.place : null;
+  const own = reservations.map((wanted) => ({
+    wanted,
+    job: job.id,
+    place: placeFor(wanted.key),
+  }));
   return [...own, ...(also?.children ?? []).flatMap((child) => wantedBy(data, child))];
 }
 

@@ -15,11 +15,10 @@ export const beside = {
 
 /**
  * Statements that delete what is known of a job at its end; shares are given back rather than deleted,
- * and the signals that it took are known until it is forgotten.
+ * so is a place in a line, and the signals that it took are known until it is forgotten.
  */
 export const besideDeletes = [
   [beside.memos, 'memos-delete'],
   [beside.inbox, 'inbox-delete'],
   [beside.addresses, 'addresses-delete'],
-  [beside.waiters, 'waiters-delete'],
 ] as const;

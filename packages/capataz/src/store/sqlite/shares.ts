@@ -124,10 +124,10 @@ function settle({ statements }: WriterState, job: number, key: string, amount: n
 function leftKeys(
   { statements }: WriterState,
   job: number,
-  { job: stands, waitKey }: ChangeMessage,
+  { job: stands, ends, waitKey }: ChangeMessage,
   had: number,
 ): string[] {
-  if ((had & beside.waiters) === 0 || stands === null) return [];
+  if ((had & beside.waiters) === 0 || (stands === null && ends === null)) return [];
   return statements
     .all<{ key: string }>('waiters-delete-other', job, waitKey)
     .map(({ key }) => key);
