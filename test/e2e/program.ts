@@ -1,56 +1,14 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { StartedProgram } from '../../packages/capataz/src/cli/fixtures/started-program.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A program of this repository that a test has started, in a folder of its own. */
-export class Program implements AsyncDisposable {
-  readonly child: ChildProcess;
-  stdout = '';
-  stderr = '';
-  readonly #exited: Promise<number>;
-  #onText: () => void = () => {};
-
+export class Program extends StartedProgram implements AsyncDisposable {
   /** @param path relative to the repository */
   constructor(path: string, args: readonly string[], directory: string) {
-    const node = ['--conditions=capataz-source', '--disable-warning=ExperimentalWarning'];
-    this.child = spawn(process.execPath, [...node, `${repository}${path}`, ...args], {
-      cwd: directory,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      this.stdout += text;
-      this.#onText();
-    });
-    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.stderr += text;
-      this.#onText();
-    });
-    this.#exited = once(this.child, 'close').then(([code]) => Number(code ?? -1));
-    void this.#exited.then(() => this.#onText());
-  }
-
-  /** Resolves with the first match in what it wrote to standard output; fails when it ends before. */
-  async says(pattern: RegExp): Promise<string> {
-    for (;;) {
-      const match = this.stdout.match(pattern);
-      if (match !== null) return match[1] ?? match[0];
-      assert.equal(this.child.exitCode, null, `it ended: ${this.stdout}${this.stderr}`);
-      await new Promise<void>((resolve) => {
-        this.#onText = resolve;
-      });
-    }
-  }
-
-  ended(): Promise<number> {
-    return this.#exited;
-  }
-
-  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
-    this.child.kill(signal);
-    return this.ended();
+    super(`${repository}${path}`, args, directory);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,27 +2,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { blueprint, finish } from 'capataz';
 import { UsageError } from 'capataz/server';
-import {
-  type Ran,
-  type RunOptions,
-  removeFolder,
-  runIn,
-  temporaryFolder,
-} from '../cli/fixtures/context.ts';
+import { folderWith, type Ran, type RunOptions, runIn } from '../cli/fixtures/context.ts';
 import { applicationOf } from './application-of.ts';
 import type { ServerOptions } from './options.ts';
-
-const folders: string[] = [];
-after(() => folders.forEach(removeFolder));
-
-function folderWith(files: Readonly<Record<string, string>> = {}): string {
-  const folder = temporaryFolder(files);
-  folders.push(folder);
-  return folder;
-}
 
 const greet = blueprint({
   name: 'greet',

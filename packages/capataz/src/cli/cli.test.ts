@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { systemClock } from '../std/clock.ts';
 import { openSqliteStore } from '../store/sqlite/index.ts';
-import { echoModule, removeFolder, runIn, temporaryFolder } from './fixtures/context.ts';
-
-const folders: string[] = [];
-after(() => folders.forEach(removeFolder));
-
-function folderWith(files: Readonly<Record<string, string>> = {}): string {
-  const folder = temporaryFolder(files);
-  folders.push(folder);
-  return folder;
-}
+import { echoModule, folderWith, runIn } from './fixtures/context.ts';
 
 test('S-67: without a server a command embeds one on the data folder, and leaves it free', async () => {
   const folder = folderWith({ 'blueprints/echo.ts': echoModule });

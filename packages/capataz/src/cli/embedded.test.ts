@@ -2,24 +2,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { serveEngine } from '../testing/served-engine.ts';
-import {
-  doubleModule,
-  echoModule,
-  removeFolder,
-  runIn,
-  temporaryFolder,
-} from './fixtures/context.ts';
-
-const folders: string[] = [];
-after(() => folders.forEach(removeFolder));
-
-function folderWith(files: Readonly<Record<string, string>> = {}): string {
-  const folder = temporaryFolder(files);
-  folders.push(folder);
-  return folder;
-}
+import { doubleModule, echoModule, folderWith, runIn } from './fixtures/context.ts';
 
 const startDouble = ['jobs', 'start', 'double', '-i', '{"number":1}'];
 

@@ -5,24 +5,10 @@ import { createClient } from 'capataz/client';
 import { dispatch } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
 import { child, parallel } from '../core/wait-actions.ts';
+import { parkedBlueprint } from '../testing/parked-blueprint.ts';
 import { reviewBlueprint } from '../testing/review-blueprint.ts';
 import { type ServedEngine, serveEngine } from '../testing/served-engine.ts';
 import { type Ran, removeFolder, runIn, temporaryFolder } from './fixtures/context.ts';
-
-const parked = blueprint({
-  name: 'parked',
-  version: 1,
-  states: {
-    work: {
-      start: true,
-      end: true,
-      retry: { max: 0, then: 'quarantine' },
-      run: async () => {
-        throw new Error('no luck');
-      },
-    },
-  },
-});
 
 const folder = temporaryFolder();
 after(() => removeFolder(folder));
@@ -64,7 +50,9 @@ interface Served {
 }
 
 async function serve(work: (parts: Served) => Promise<void>): Promise<void> {
-  await using served = await serveEngine({ blueprints: [reviewBlueprint, parked, splits, parent] });
+  await using served = await serveEngine({
+    blueprints: [reviewBlueprint, parkedBlueprint, splits, parent],
+  });
   const { jobs } = createClient({ url: served.url });
   await work({
     served,

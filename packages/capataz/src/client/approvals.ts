@@ -3,9 +3,9 @@ import type {
   ApprovalsAnswer,
   ApprovalView,
   DecisionAnswer,
+  DecisionBody,
 } from '../protocol/signals-api.ts';
 import type { Duration } from '../std/duration.ts';
-import type { JsonValue } from '../std/json.ts';
 import type { Http } from './http.ts';
 import { jobPath, seconds } from './jobs.ts';
 
@@ -16,21 +16,8 @@ export interface ApprovalsFilter {
   readonly before?: string;
 }
 
-export interface DecideOptions {
-  /**
-   * The wait that is meant: with it the same decision again is known as such, so that it is also sent
-   * again when its answer was lost. Default: the open one.
-   */
-  readonly wait?: string;
-  /** Of what was shown. It or `revision` is needed where the wait shows content. */
-  readonly hash?: string;
-  readonly revision?: string;
-  readonly comment?: string;
-  /** For the handlers. */
-  readonly data?: JsonValue;
-  /** Who has decided. Default: the client's name. */
-  readonly approver?: string;
-}
+/** Everything but the decision itself. */
+export type DecideOptions = Omit<DecisionBody, 'decision'>;
 
 /** What waits for people. Every method throws CapatazError with the server's code, or UNREACHABLE. */
 export interface Approvals {

@@ -1,25 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CapatazError, createClient } from 'capataz/client';
-import { blueprint } from '../core/blueprint.ts';
+import { parkedBlueprint } from '../testing/parked-blueprint.ts';
 import { reviewBlueprint } from '../testing/review-blueprint.ts';
 import { serveEngine } from '../testing/served-engine.ts';
 
-const parked = blueprint({
-  name: 'parked',
-  version: 1,
-  states: {
-    work: {
-      start: true,
-      end: true,
-      retry: { max: 0, then: 'quarantine' },
-      run: async () => {
-        throw new Error('no luck');
-      },
-    },
-  },
-});
-const blueprints = [reviewBlueprint, parked];
+const blueprints = [reviewBlueprint, parkedBlueprint];
 
 test('A-15: approvals are listed, decided and linked to', async () => {
   await using served = await serveEngine({ blueprints });

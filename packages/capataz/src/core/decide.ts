@@ -22,7 +22,7 @@ import {
 } from './answers.ts';
 import type { Blueprint } from './blueprint.ts';
 import type { Decision } from './change.ts';
-import { queueTimers } from './dispatch.ts';
+import { queueTask } from './dispatch.ts';
 import type { Job, TaskSpec } from './job.ts';
 import { queueForShare } from './shares.ts';
 import type {
@@ -270,10 +270,10 @@ function onRedrive(step: Step, { actor }: RedriveSignal): null {
     const { taskId, on, spec } = resume;
     if (!reserveAgain(step, spec)) return null;
     step.await({ status: 'waiting_for_worker', wait: { type: 'task', taskId, on } });
-    restart(step, taskId, spec);
+    queueTask(step, taskId, spec);
   } else {
     step.await({ status: 'waiting_for_parallel', wait: resume.wait });
-    for (const { taskId, spec } of resume.parked) restart(step, taskId, spec);
+    for (const { taskId, spec } of resume.parked) queueTask(step, taskId, spec);
   }
   return null;
 }
@@ -287,18 +287,6 @@ function reserveAgain(step: Step, { share }: TaskSpec): boolean {
   }
   step.reserve({ ...share, amount: 1, expiresAfterMs: null, until: 'wait' });
   return true;
-}
-
-/** A task that was given up goes to the queue again, as itself. */
-function restart(step: Step, taskId: string, spec: TaskSpec): void {
-  step.task({ type: 'start', taskId, spec, timers: queueTimers(spec, 0, true) });
-  step.note({
-    type: 'task_dispatched',
-    state: step.job.state,
-    task: taskId,
-    taskTo: 'PENDING',
-    details: { skill: spec.skill, priority: spec.priority },
-  });
 }
 
 function onDismiss(step: Step, { actor, reason }: DismissSignal): null {

@@ -41,6 +41,12 @@ export function startTask(step: Step, action: DispatchAction, data: JsonObject):
     data,
     hops: 0,
   });
+  queueTask(step, taskId, spec, delayMs);
+  return null;
+}
+
+/** The task waits for a worker, once its delay is over. */
+export function queueTask(step: Step, taskId: string, spec: TaskSpec, delayMs = 0): void {
   step.note({
     type: 'task_dispatched',
     state: step.job.state,
@@ -50,7 +56,6 @@ export function startTask(step: Step, action: DispatchAction, data: JsonObject):
     ...(delayMs > 0 ? { delayMs } : {}),
   });
   step.task({ type: 'start', taskId, spec, timers: queueTimers(spec, delayMs, true) });
-  return null;
 }
 
 export function taskSpec(step: Step, { skill, params, options }: DispatchAction): TaskSpec {

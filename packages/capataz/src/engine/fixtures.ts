@@ -244,7 +244,7 @@ type RegistrationFields = Partial<Omit<Registration, 'offer'>> & {
 /** Far beyond any test: silence comes only where a test is about it. */
 const noSilenceMs = 365 * 86_400_000;
 
-function registration(id: string, fields: RegistrationFields): Registration {
+export function registration(id: string, fields: RegistrationFields): Registration {
   return {
     id,
     type: 'test',

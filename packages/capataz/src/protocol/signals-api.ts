@@ -76,12 +76,16 @@ export interface ApprovalsAnswer {
 /** `POST /api/v1/jobs/{id}/approval`. */
 export interface DecisionBody {
   readonly decision: string;
-  /** The wait that is meant; with it the same decision again is known as such. Default: the open one. */
+  /**
+   * The wait that is meant: with it the same decision again is known as such, so that it can also be
+   * sent again when its answer was lost. Default: the open one.
+   */
   readonly wait?: string;
   /** Of what was shown. It or `revision` is needed where the wait shows content. */
   readonly hash?: string;
   readonly revision?: string;
   readonly comment?: string;
+  /** For the handlers. */
   readonly data?: JsonValue;
   /** Who has decided. Default: the client's name. */
   readonly approver?: string;
