@@ -43,15 +43,16 @@ test('doctor names a job whose task is gone, --repair quarantines it, and then a
     checked: 2,
     findings: [{ job: id, repaired: true }],
   });
-  const shown = await runIn(folder, ['dlq', 'show', id, '--json']);
-  const { job, history } = JSON.parse(shown.stdout);
+  const job = JSON.parse((await runIn(folder, ['jobs', 'show', id, '--json'])).stdout);
+  const book = await runIn(folder, ['jobs', 'history', id, '--json']);
+  const { history } = JSON.parse(book.stdout);
   assert.partialDeepStrictEqual(job, { status: 'quarantined', error: { code: 'LIMBO' } });
   const types = history.map(({ type }: { type: string }) => type);
   assert.deepEqual(types.slice(-2), ['job_repaired', 'job_quarantined']);
   const clean = await runIn(folder, ['doctor']);
   assert.equal(clean.code, 0);
   assert.match(clean.stdout, /^2 open jobs checked: none is in limbo\n$/);
-  const redriven = await runIn(folder, ['dlq', 'redrive', id]);
+  const redriven = await runIn(folder, ['jobs', 'redrive', id]);
   assert.match(redriven.stdout, /waiting_for_worker in begin/, redriven.stderr);
   assert.equal((await runIn(folder, ['doctor', '--repair'])).code, 0);
 });

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import type { HistoryView } from '../client/index.ts';
+import { isJsonObject } from '../std/json.ts';
 
 /** Where a command writes. */
 export interface Output {
@@ -84,15 +85,20 @@ export class Printer {
     }
   }
 
-  /** An entry of a job's book: time, what happened, state, worker, attempt, why. */
-  entry(entry: HistoryView): void {
+  /**
+   * An entry of a job's book: time, what happened, state, worker, attempt, why.
+   * @param job its id, where entries of several are told.
+   */
+  entry(entry: HistoryView, job?: string): void {
     const { type } = entry;
     const parts = [
+      labelled('job', job ?? null),
       stateOf(entry),
       labelled('worker', text(entry, 'worker')),
       labelled('attempt', this.#attemptOf(entry)),
       text(entry, 'reason'),
       refusedOf(entry),
+      emittedOf(entry),
       labelled('by', text(entry, 'actor')),
     ].filter((part) => part !== null);
     const name = this.style(entryStyle(type), type.padEnd(16));
@@ -100,6 +106,8 @@ export class Printer {
   }
 
   #attemptOf(entry: HistoryView): string | null {
+    // Elsewhere the number counts something else.
+    if (!/^(?:task|handler|report)_/.test(entry.type)) return null;
     const id = text(entry, 'attempt');
     const number = typeof entry.number === 'number' ? String(entry.number) : null;
     if (id !== null && number !== null) this.#attempts.set(id, number);
@@ -138,6 +146,13 @@ function refusedOf({ type, details }: HistoryView): string | null {
   if (type !== 'signal_refused' || typeof details !== 'object' || details === null) return null;
   const what = 'what' in details ? details.what : null;
   return typeof what === 'string' ? oneLine(what) : null;
+}
+
+/** What was emitted: `order.paid to orders`. */
+function emittedOf({ type, details }: HistoryView): string | null {
+  if (type !== 'event_emitted' || !isJsonObject(details)) return null;
+  const { name, exchange, id } = details;
+  return `${oneLine(`${name} to ${exchange}`)}  event ${id}`;
 }
 
 function text(entry: HistoryView, field: string): string | null {

@@ -9,6 +9,7 @@ import { dlqCommand } from './commands/dlq.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { jobsCommand } from './commands/jobs.ts';
 import { serveCommand } from './commands/serve.ts';
+import { traceCommand } from './commands/trace.ts';
 import { whyCommand } from './commands/why.ts';
 import { workerCommand } from './commands/worker.ts';
 import { workersCommand } from './commands/workers.ts';
@@ -24,6 +25,7 @@ const commands = {
   approvals: approvalsCommand,
   dlq: dlqCommand,
   why: whyCommand,
+  trace: traceCommand,
   workers: workersCommand,
   blueprints: blueprintsCommand,
   doctor: doctorCommand,

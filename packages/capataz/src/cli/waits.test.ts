@@ -164,28 +164,33 @@ test('S-59: a signal is sent, and one that nobody expects is refused', () =>
     assert.equal((await capataz('jobs', 'signal', id, 'revised', '--data', '{')).code, 2);
   }));
 
-test('A-25: dead letters are listed, shown, redriven and dismissed', () =>
+test('A-25: quarantined jobs are listed, shown, redriven and dismissed', () =>
   serve(async ({ capataz, start, served }) => {
     const id = await start('parked');
     await start('review');
-    const list = ok(await capataz('dlq', 'list'));
+    const quarantined = ['jobs', 'list', '--status', 'quarantined'];
+    const list = ok(await capataz(...quarantined));
     assert.match(
       list,
-      new RegExp(`^ID .*\\n${id} +parked +work +\\S+ \\S+ +HANDLER\\S+ no luck\\n$`),
+      new RegExp(
+        `^ID .*ERROR\\n${id} +parked +work +quarantined +\\S+ \\S+ +HANDLER\\S+ no luck\\n$`,
+      ),
     );
     const why = ok(await capataz('why', id));
-    assert.match(why, /\n`capataz dlq redrive \S+` lets it .*\n`capataz dlq dismiss \S+` gives it/);
-    const shown = ok(await capataz('dlq', 'show', id));
-    assert.match(shown, /^redrive +handler of state work$/m);
-    assert.match(shown, /job_quarantined/);
-    assert.match(ok(await capataz('dlq', 'redrive', id)), /^job \S+ \w+ in work\n$/);
+    assert.match(
+      why,
+      /\n`capataz jobs redrive \S+` lets it .*\n`capataz jobs dismiss \S+` gives it/,
+    );
+    assert.match(ok(await capataz('jobs', 'show', id)), /^redrive +handler of state work$/m);
+    assert.match(ok(await capataz('jobs', 'redrive', id)), /^job \S+ \w+ in work\n$/);
     await served.clock.advance(0);
-    const { jobs } = JSON.parse(ok(await capataz('dlq', 'list', '--json')));
+    const { jobs } = JSON.parse(ok(await capataz(...quarantined, '--json')));
     assert.equal(jobs[0]?.id, id);
-    assert.match(ok(await capataz('dlq', 'dismiss', id, '--reason', 'old')), /^job \S+ failed in/);
-    const { history } = JSON.parse(ok(await capataz('dlq', 'show', id, '--json')));
+    const dismissed = ok(await capataz('jobs', 'dismiss', id, '--reason', 'old'));
+    assert.match(dismissed, /^job \S+ failed in/);
+    const { history } = JSON.parse(ok(await capataz('jobs', 'history', id, '--json')));
     assert.partialDeepStrictEqual(history.at(-2), { type: 'job_dismissed', reason: 'old' });
-    assert.equal((await capataz('dlq', 'redrive', id)).code, 4);
+    assert.equal((await capataz('jobs', 'redrive', id)).code, 4);
   }));
 
 test('S-33: a start has a concurrency key, and a listing looks for attributes', () =>

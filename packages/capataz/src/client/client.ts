@@ -10,6 +10,7 @@ import { CapatazError } from '../protocol/errors.ts';
 import { type Clock, systemClock } from '../std/clock.ts';
 import { type Random, systemRandom } from '../std/random.ts';
 import { type Approvals, createApprovals } from './approvals.ts';
+import { createDeadLetters, type DeadLetters } from './dead-letters.ts';
 import { createFiles, type Files } from './files.ts';
 import { Http } from './http.ts';
 import { createJobs, type Jobs, type WatchOptions } from './jobs.ts';
@@ -33,6 +34,7 @@ export interface Client {
   readonly jobs: Jobs;
   readonly signals: Signals;
   readonly approvals: Approvals;
+  readonly deadLetters: DeadLetters;
   readonly files: Files;
   readonly blueprints: {
     list(): Promise<readonly BlueprintView[]>;
@@ -78,6 +80,7 @@ export function createClient({
     jobs: createJobs(parts),
     signals: createSignals(parts),
     approvals: createApprovals(http),
+    deadLetters: createDeadLetters(http),
     files: createFiles(http),
     blueprints: blueprintMethods(http),
     workers: workerMethods(http),

@@ -9,6 +9,7 @@ export type {
   WhyView,
   WorkerView,
 } from '../protocol/client-api.ts';
+export type { DeadLettersAnswer, DeadLetterView } from '../protocol/dead-letters-api.ts';
 export { CapatazError, type ErrorCode } from '../protocol/errors.ts';
 export type { FileContent, FileLinkAnswer, FileView, UploadAnswer } from '../protocol/files.ts';
 export type {
@@ -26,6 +27,7 @@ export {
   type GraphOptions,
   type PositionedEvent,
 } from './client.ts';
+export type { DeadLetters, DeadLettersFilter } from './dead-letters.ts';
 export type { DownloadedFile, Files } from './files.ts';
 export type {
   BatchItemOptions,

@@ -64,6 +64,7 @@ export interface JobsFilter {
   readonly status?: readonly string[];
   readonly blueprint?: string;
   readonly state?: string;
+  readonly correlationId?: string;
   /** Only jobs whose attributes have all of these values. */
   readonly attributes?: Readonly<Record<string, JsonValue>>;
   /** Jobs a page, 1 to 1,000. Default 100. */
@@ -238,14 +239,19 @@ export function seconds(duration: Duration): number {
 
 function list(
   http: Http,
-  { status, attributes = {}, ...filter }: JobsFilter = {},
+  { status, correlationId, attributes = {}, ...filter }: JobsFilter = {},
 ): Promise<JobsAnswer> {
   // As JSON in any case: the text 7 is not the number.
   const wanted = Object.entries(attributes).map(([name, value]) => [
     `attr.${name}`,
     JSON.stringify(value),
   ]);
-  const query = { ...filter, status: status?.join(','), ...Object.fromEntries(wanted) };
+  const query = {
+    ...filter,
+    status: status?.join(','),
+    correlation_id: correlationId,
+    ...Object.fromEntries(wanted),
+  };
   return http.json({ method: 'GET', path: '/api/v1/jobs', query });
 }
 

@@ -9,6 +9,7 @@ import { busSink, judgeBus } from './bus-sink.ts';
 
 const event: OutboxEvent = {
   id: 'event-1',
+  client: 'dev',
   jobId: 'job-1',
   sequence: 3,
   exchange: 'topic',

@@ -45,6 +45,7 @@ export const historyTypes = [
   'wait_begun',
   'wait_timed_out',
   'polled',
+  'event_emitted',
   'share_awaited',
   'entry_lost',
 ] as const;

@@ -217,7 +217,10 @@ export class Step {
   }
 
   emit(emission: Emission): void {
-    this.#emits.push({ id: this.context.newId(), ...emission });
+    const id = this.context.newId();
+    const { exchange, name } = emission;
+    this.#emits.push({ id, ...emission });
+    this.note({ type: 'event_emitted', details: { id, exchange, name } });
   }
 
   start(child: Change): void {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
-import { silentLog } from '../std/log.ts';
+import { type Log, silentLog } from '../std/log.ts';
 import { systemRandom } from '../std/random.ts';
 import type { Store, Work, WorkOutcome } from '../store/contract.ts';
 import { createMemoryStore } from '../store/memory/index.ts';
@@ -81,6 +81,11 @@ test('a handler that breaks off outside of its own code is logged, and tried aga
   const clock = new VirtualClock();
   const store = createMemoryStore({ clock });
   const errors: string[] = [];
+  const log: Log = {
+    ...silentLog,
+    error: (message, fields) => errors.push(`${message}: ${fields?.error}`),
+    child: () => log,
+  };
   let asked = 0;
   const engine = createEngine({
     store,
@@ -103,7 +108,7 @@ test('a handler that breaks off outside of its own code is logged, and tried aga
       if (asked === 2) throw new Error('no such client');
       return { name, plan: null, params: {} };
     },
-    log: { ...silentLog, error: (message, fields) => errors.push(`${message}: ${fields?.error}`) },
+    log,
   });
   await engine.start();
   const [created] = await engine.jobs.create([{ blueprint: 'runs', client: 'c', input: {} }]);

@@ -2,6 +2,7 @@ import { limbo } from '../core/limbo.ts';
 import type { CancelTimer, Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Store } from '../store/contract.ts';
+import { aboutJob } from './about-job.ts';
 import type { Committer } from './committer.ts';
 import type { Decider } from './decider.ts';
 import type { Executor } from './executor.ts';
@@ -94,8 +95,10 @@ export class Caretaker {
     for (const { name, version, graph } of registry.list())
       await store.offerBlueprint({ name, version, graph });
     const ids = await store.orphans(registry.list(), settings.orphanAfterMs, orphansAtOnce);
-    for (const job of ids)
-      log.warn('nobody offers the blueprint of this job; it is parked', { job });
+    for (const id of ids) {
+      const about = await aboutJob(store, id);
+      log.warn('nobody offers the blueprint of this job; it is parked', about);
+    }
     await decider.all(
       ids.map((jobId) => ({ jobId, signal: () => ({ type: 'orphaned' as const }) })),
     );
@@ -108,7 +111,8 @@ export class Caretaker {
       const problem = limbo(causes);
       if (problem === null) continue;
       this.#violations += 1;
-      this.#parts.log.error('job in limbo', { job: causes.job.id, problem });
+      const { id: job, correlationId: correlation } = causes.job;
+      this.#parts.log.error('job in limbo', { job, correlation, problem });
     }
   }
 }

@@ -8,15 +8,16 @@ import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Random } from '../std/random.ts';
 import type { Store } from '../store/contract.ts';
+import { aboutJob } from './about-job.ts';
 import { announce } from './announce.ts';
 import { HeldAttempts } from './attempts.ts';
 import { Caretaker } from './caretaker.ts';
 import { type Committed, Committer } from './committer.ts';
+import { DeadLetters } from './dead-letters.ts';
 import { Decider } from './decider.ts';
 import { Executor } from './executor.ts';
 import { JobCache } from './job-cache.ts';
 import { Jobs } from './jobs.ts';
-import { Letters } from './letters.ts';
 import { Live } from './live.ts';
 import { Lobby } from './lobby.ts';
 import type { EngineObserver } from './observer.ts';
@@ -69,7 +70,7 @@ export class Engine implements EnginePorts {
   readonly events: Live;
   readonly jobs: Jobs;
   readonly signals: Signals;
-  readonly letters: Letters;
+  readonly deadLetters: DeadLetters;
   readonly #relay: Relay | null;
   readonly #log: Log;
   readonly timeoutMonitor: TimeoutMonitor;
@@ -154,7 +155,7 @@ export class Engine implements EnginePorts {
       progress: (jobId) => live.progress(jobId),
     });
     this.signals = new Signals({ store, registry, decider, committer });
-    this.letters = new Letters(store, () => relay?.call());
+    this.deadLetters = new DeadLetters(store, () => relay?.call());
     this.#store = store;
     this.#committer = committer;
     this.#lobby = lobby;
@@ -245,7 +246,7 @@ function fileCleaner({ files, store, clock, log }: EngineOptions): FileCleaner |
     const job = await store.job(jobId);
     return job === null || (!files.keep && isFinal(job.status));
   };
-  return new FileCleaner({ files, mayRemove, clock, log });
+  return new FileCleaner({ files, mayRemove, about: (id) => aboutJob(store, id), clock, log });
 }
 
 /** Quarantined jobs are none that have ended, and keep theirs. */

@@ -1,12 +1,6 @@
 import { toHandlerError } from '../core/advance.ts';
 import type { State } from '../core/blueprint.ts';
-import {
-  type ClientInfo,
-  type HandlerLog,
-  type Run,
-  type RunningJob,
-  RunningView,
-} from '../core/handler.ts';
+import { type ClientInfo, type Run, type RunningJob, RunningView } from '../core/handler.ts';
 import type { Job } from '../core/job.ts';
 import type { HandledSignal, HandlerFailedSignal } from '../core/signal.ts';
 import type { LeaseOffer } from '../core/step.ts';
@@ -206,7 +200,7 @@ export class Executor {
     const ended = this.#runToEnd(job, token, state, abort.signal)
       .catch((error: unknown) => {
         // A bug of ours. Its lease runs out, and the handler is tried again.
-        this.#parts.log.error('a handler broke off', { job: job.id, error });
+        this.#log(job).error('a handler broke off', { error });
       })
       .finally(() => {
         cancelTimeout();
@@ -259,15 +253,15 @@ export class Executor {
     }
     const running = this.#running.get(job.id);
     if (running?.token === token) running.hasReturned = true;
-    await this.#tell(job.id, result);
+    await this.#tell(job, result);
   }
 
   /** The answer is kept until it is stored or refused: losing it would repeat the handler's effects. */
-  async #tell(jobId: string, signal: HandledSignal | HandlerFailedSignal): Promise<void> {
+  async #tell(job: Job, signal: HandledSignal | HandlerFailedSignal): Promise<void> {
     for (let waitMs = firstRetryMs; ; waitMs = Math.min(2 * waitMs, longestRetryMs)) {
       try {
         await this.#decider?.one({
-          jobId,
+          jobId: job.id,
           signal: () => signal,
           onRefusal: (reason) => [
             { type: 'signal_refused', reason, details: { signal: signal.type } },
@@ -276,16 +270,14 @@ export class Executor {
         return;
       } catch (error) {
         if (this.#stopped) return;
-        this.#parts.log.error('a handler answer could not be stored; trying again', {
-          job: jobId,
-          error: String(error),
-        });
+        const message = 'a handler answer could not be stored; trying again';
+        this.#log(job).error(message, { error: String(error) });
       }
       await delay(this.#parts.clock, waitMs);
     }
   }
 
-  #log(job: Job): HandlerLog {
+  #log(job: Job): Log {
     const { blueprint, state, correlationId } = job;
     return this.#parts.log.child({ job: job.id, blueprint, state, correlation: correlationId });
   }

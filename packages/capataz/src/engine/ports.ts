@@ -47,11 +47,15 @@ export interface SignalsPort {
 }
 
 /** Events that nobody would take. */
-export interface LettersPort {
+export interface DeadLettersPort {
   list(query: DeadLetterQuery): Promise<DeadLetter[]>;
-  /** @returns those that were there and unresolved. */
-  redrive(ids: readonly string[]): Promise<string[]>;
-  resolve(ids: readonly string[], by: string, notes: string): Promise<string[]>;
+  /** Back to the bus. @returns those that were there, unresolved and this client's. */
+  redrive(ids: readonly string[], client: string): Promise<string[]>;
+  /** The client is done with them. @returns those that were there, unresolved and its own. */
+  resolve(
+    ids: readonly string[],
+    options: { readonly client: string; readonly notes: string },
+  ): Promise<string[]>;
 }
 
 export type OutsideAddress = { readonly jobId: string } | { readonly key: string };
@@ -190,7 +194,7 @@ export interface BlueprintsPort {
 export interface EnginePorts {
   readonly jobs: JobsPort;
   readonly signals: SignalsPort;
-  readonly letters: LettersPort;
+  readonly deadLetters: DeadLettersPort;
   readonly workers: WorkersPort;
   readonly events: EventsPort;
   readonly blueprints: BlueprintsPort;

@@ -138,14 +138,17 @@ test('H-39 H-u an event that keeps failing is a dead letter after 5 retries; the
   await world.advance(180_000);
   assert.equal(sink.tries.filter((name) => name === 'asked').length, 6);
   assert.deepEqual(sink.names, ['begun', 'told', 'ended']);
-  const [letter] = await world.engine.letters.list({ limit: 10 });
+  const [letter] = await world.engine.deadLetters.list({ limit: 10 });
   assert.deepEqual(
     [letter?.name, letter?.retryCount, letter?.lastError],
     ['asked', 6, 'asked is not wanted'],
   );
   assert.equal((await world.truth.counts()).deadLetters, 1);
   sink.refuses = () => false;
-  assert.deepEqual(await world.engine.letters.redrive([letter?.id ?? '']), [letter?.id]);
+  assert.deepEqual(
+    await world.engine.deadLetters.redrive([letter?.id ?? ''], letter?.client ?? ''),
+    [letter?.id],
+  );
   await world.settle();
   assert.deepEqual(sink.names, ['begun', 'told', 'ended', 'asked']);
 });

@@ -2,6 +2,7 @@ import type { Change } from '../core/change.ts';
 import type { CancelTimer, Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Due, Store } from '../store/contract.ts';
+import { aboutJob } from './about-job.ts';
 import type { Committed } from './committer.ts';
 import type { Address, Applied, Decider } from './decider.ts';
 
@@ -178,7 +179,8 @@ export class Timekeeper {
       try {
         solved += countSolved([await this.#parts.decider.one(address)]);
       } catch (error) {
-        this.#parts.log.error('deadline failed', { job: address.jobId, error: String(error) });
+        const about = await aboutJob(this.#parts.store, address.jobId);
+        this.#parts.log.error('deadline failed', { ...about, error: String(error) });
       }
     }
     return solved;

@@ -1,6 +1,7 @@
 import type { CancelTimer, Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Store, StuckAttempt, StuckQuery } from '../store/contract.ts';
+import { aboutJob } from './about-job.ts';
 import type { Decider } from './decider.ts';
 
 export interface TimeoutMonitorOptions {
@@ -116,9 +117,9 @@ export class TimeoutMonitor {
 
   /** One by one, so that one that fails holds up no other. */
   async #giveUpOne({ jobId, attempt }: StuckAttempt, status: string): Promise<Outcome> {
-    const { decider, log, mayHaveBegun } = this.#parts;
+    const { decider, store, log, mayHaveBegun } = this.#parts;
     const cause = mayHaveBegun(attempt) ? 'stuck' : 'not_started';
-    const fields = { job: jobId, attempt, status };
+    const fields = { attempt, status };
     try {
       const applied = await decider.one({
         jobId,
@@ -126,10 +127,12 @@ export class TimeoutMonitor {
         signal: (task) => ({ type: 'returned', task, attempt, cause }),
       });
       if (applied.type !== 'done') return 'lost_race';
-      log.warn('an attempt was stuck and is given up', fields);
+      const correlation = applied.job.correlationId;
+      log.warn('an attempt was stuck and is given up', { job: jobId, correlation, ...fields });
       return 'recovered';
     } catch (error) {
-      log.error('a stuck attempt could not be given up', { ...fields, error });
+      const about = await aboutJob(store, jobId);
+      log.error('a stuck attempt could not be given up', { ...about, ...fields, error });
       return 'failed';
     }
   }

@@ -1,12 +1,14 @@
 import { rm } from 'node:fs/promises';
 import type { CancelTimer, Clock } from '../std/clock.ts';
-import type { Log } from '../std/log.ts';
+import type { Log, LogFields } from '../std/log.ts';
 import type { FilesOptions } from './contract.ts';
 
 export interface FileCleanerParts {
   readonly files: FilesOptions;
   /** Asked of the store: the job is not there, or has ended and keeps nothing. */
   readonly mayRemove: (jobId: string) => Promise<boolean>;
+  /** What a line of the log says of a job. */
+  readonly about: (jobId: string) => Promise<LogFields>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -81,14 +83,12 @@ export class FileCleaner {
   }
 
   async #remove(jobId: string): Promise<void> {
-    const { files, log } = this.#parts;
+    const { files, about, log } = this.#parts;
     try {
       await files.store.remove(jobId);
     } catch (error) {
-      log.warn('files of a job could not be removed; the next sweep tries again', {
-        job: jobId,
-        error,
-      });
+      const message = 'files of a job could not be removed; the next sweep tries again';
+      log.warn(message, { ...(await about(jobId)), error });
     }
   }
 

@@ -239,6 +239,7 @@ test('A-58 a sweep is bounded: what it does not reach, the next one does', async
       keep: false,
       workFolder: '/nonexistent',
     } as unknown as FilesOptions,
+    about: (job) => Promise.resolve({ job }),
     mayRemove: (id) => Promise.resolve(id.endsWith('7')),
     clock,
     log: silentLog,

@@ -304,8 +304,11 @@ test('H-oo: dlq_size counts unresolved dead letters only; the outbox what is not
   assert.deepEqual([await size('outbox_queue_size'), await size('dlq_size')], [1, 0]);
   await served.clock.advance(3_600_000);
   assert.deepEqual([await size('outbox_queue_size'), await size('dlq_size')], [0, 1]);
-  const [letter] = await served.engine.letters.list({ limit: 9 });
-  await served.engine.letters.resolve([letter?.id ?? ''], 'test', 'seen');
+  const [letter] = await served.engine.deadLetters.list({ limit: 9 });
+  await served.engine.deadLetters.resolve([letter?.id ?? ''], {
+    client: letter?.client ?? '',
+    notes: 'seen',
+  });
   await outliveCache(served);
   assert.equal(await size('dlq_size'), 0);
   sink.isRefusing = false;

@@ -148,6 +148,8 @@ export interface HistoryView {
   readonly seq: number;
   readonly at: string;
   readonly type: string;
+  /** The job's: what it was started with links all that follows. */
+  readonly correlation_id: string;
   readonly [field: string]: JsonValue;
 }
 

@@ -30,6 +30,11 @@ export const errorCatalogue = {
   LINK_INVALID: entry(403, false, 'The link has expired, or was changed.'),
   NOT_FOUND: entry(404, false, 'There is no such route.'),
   JOB_NOT_FOUND: entry(404, false, 'There is no such job among the jobs of this client.'),
+  DEAD_LETTER_NOT_FOUND: entry(
+    404,
+    false,
+    'There is no such dead letter among the events of this client.',
+  ),
   FILE_NOT_FOUND: entry(404, false, 'The job has no file of this name.'),
   BLUEPRINT_NOT_FOUND: entry(404, false, 'No blueprint of this name (and version) is registered.'),
   WORKER_NOT_FOUND: entry(404, false, 'The worker is not registered: it must register again.'),

@@ -83,6 +83,8 @@ export interface TaskBody {
   /** Absolute, Unix seconds. */
   readonly deadline?: number;
   readonly metadata?: JsonObject;
+  /** In the batched forms, which RXON doesn't have. */
+  readonly correlation_id?: string;
 }
 
 export interface ResultBody {

@@ -13,12 +13,13 @@ import { CapatazError } from '../protocol/errors.ts';
 import { rxonVersion } from '../protocol/worker-api.ts';
 import type { Clock } from '../std/clock.ts';
 import { cleanText, parseJson } from '../std/json.ts';
-import type { Log } from '../std/log.ts';
+import type { Log, LogFields } from '../std/log.ts';
 import { type Random, systemRandom } from '../std/random.ts';
 import { RateCap } from '../std/rate-cap.ts';
 import type { Access } from './access.ts';
 import { closeGracefully } from './close.ts';
 import type { MetricsSource, ServerContext, Uploads } from './context.ts';
+import { correlationHeader, correlationOf } from './correlation.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import { LiveFeed } from './live-feed.ts';
 import {
@@ -162,11 +163,16 @@ function addBodyParser(app: FastifyInstance): void {
   );
 }
 
-function addHooks(app: FastifyInstance, { engine, closing }: ServerContext): void {
+function addHooks(app: FastifyInstance, { engine, closing, random }: ServerContext): void {
   app.decorateRequest('client', null);
   app.decorateRequest('worker', null);
+  app.decorateRequest('correlation', '');
   // Hooks with callbacks: they run for every request, and spare it the turns of a promise.
   app.addHook('onRequest', (request, reply, done) => {
+    request.correlation = correlationOf(request, random);
+    // RXON's answers have no such header; who sent one knows it.
+    if (!isWorkerRequest(request) || request.headers[correlationHeader] !== undefined)
+      reply.header(correlationHeader, request.correlation);
     if (isWorkerRequest(request)) {
       reply.header('X-RXON-Version', rxonVersion);
       // HTTP/1.1 keeps connections without being told, and RXON's answers don't say it.
@@ -310,11 +316,12 @@ function isWorkerRequest({ url }: FastifyRequest): boolean {
   return url.startsWith('/_worker');
 }
 
-/** Job and worker of a request, as far as its path and headers tell. */
-function subjectsOf({ params, worker, url }: FastifyRequest): { job?: string; worker?: string } {
+/** What a request is about, as far as its path and headers tell. */
+function subjectsOf({ params, worker, url, correlation }: FastifyRequest): LogFields {
   // Fastify types params as unknown; its router fills them with the path's own text.
   const { id } = (params ?? {}) as { readonly id?: string };
   return {
+    correlation,
     ...(id !== undefined && url.startsWith('/api/v1/jobs/') ? { job: id } : {}),
     ...(worker === null ? {} : { worker }),
   };

@@ -1,8 +1,10 @@
 import type { HistoryType, StoredEntry } from '../core/history.ts';
+import type { Job } from '../core/job.ts';
 import { isFinal } from '../core/status.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import type { JobEvent } from '../store/contract.ts';
 import type { ServerContext } from './context.ts';
+import { correlationHeader } from './correlation.ts';
 import { EventStream, type StreamedEvent } from './event-stream.ts';
 import { Wake } from './live-feed.ts';
 import { type Answer, type Call, noContent } from './route.ts';
@@ -29,7 +31,7 @@ type Step = (stream: EventStream) => Promise<'more' | 'wait' | 'end'>;
 export async function streamJob(
   context: ServerContext,
   call: Call,
-  jobId: string,
+  { id: jobId, correlationId }: Pick<Job, 'id' | 'correlationId'>,
   after: number,
 ): Promise<Answer> {
   const { jobs } = context.engine;
@@ -42,7 +44,7 @@ export async function streamJob(
     isFinal((await jobs.get(jobId, null)).status) && !(await hasMore());
   const step: Step = async (stream) => {
     const page = await jobs.history(jobId, position, pageSize);
-    const text = (entry: StoredEntry): string => JSON.stringify(historyView(entry));
+    const text = (entry: StoredEntry): string => JSON.stringify(historyView(entry, correlationId));
     await stream.send(page.map((entry) => ({ id: entry.seq, data: text(entry) })));
     position = page.at(-1)?.seq ?? position;
     if (page.length === pageSize) return 'more';
@@ -107,6 +109,8 @@ function run(
   const { reply } = call;
   const leave = enter(context, clientOf(call).name);
   reply.hijack();
+  // What was set on the reply goes with it.
+  reply.raw.setHeader(correlationHeader, call.request.correlation);
   const wake = new Wake();
   const ring = (): void => wake.ring();
   const unsubscribe = subscribe(wake);

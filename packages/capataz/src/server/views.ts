@@ -138,20 +138,20 @@ export function progressView({ fraction, message }: Progress): ProgressView {
   return { fraction, message };
 }
 
-export function historyView({ seq, at, type, ...fields }: StoredEntry): HistoryView {
-  const view: Record<string, JsonValue> & { seq: number; at: string; type: string } = {
-    seq,
-    at: instant(at),
-    type,
-  };
+export function historyView(
+  { seq, at, type, ...fields }: StoredEntry,
+  correlationId: string,
+): HistoryView {
+  const fixed = { seq, at: instant(at), type, correlation_id: correlationId };
+  const view: Record<string, JsonValue> & typeof fixed = fixed;
   for (const [name, value] of Object.entries(fields)) {
     if (value !== undefined) view[snakeCase(name)] = value;
   }
   return view;
 }
 
-export function jobEventView({ jobId, entry }: JobEvent): JobEventView {
-  return { job_id: jobId, entry: historyView(entry) };
+export function jobEventView({ jobId, correlationId, entry }: JobEvent): JobEventView {
+  return { job_id: jobId, entry: historyView(entry, correlationId) };
 }
 
 export function workerView({ worker, load, lastSeenAt }: WorkerState): WorkerView {
@@ -182,7 +182,7 @@ export function blueprintView({ name, version, start, states }: Blueprint): Blue
   };
 }
 
-function instant(ms: number): string {
+export function instant(ms: number): string {
   return new Date(ms).toISOString();
 }
 

@@ -20,6 +20,11 @@ export function taskBody({ jobId, spec, attempt, resultAt }: Task, nowMs: number
   };
 }
 
+/** For the batched forms, which are ours. */
+export function batchTaskBody(task: Task, nowMs: number): TaskBody {
+  return { ...taskBody(task, nowMs), correlation_id: task.spec.correlationId };
+}
+
 /** RXON's own answer: a late report is no error there, else its SDK would send it again (S-19). */
 export function resultAnswer(answer: ReportAnswer): ResultAnswer {
   if (answer.type === 'accepted') return { status: 'accepted', transition: answer.transition };

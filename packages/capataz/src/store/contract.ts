@@ -305,6 +305,7 @@ export interface JobQuery {
   readonly state?: string;
   /** Jobs whose attributes have all of these values. */
   readonly attributes?: Readonly<Record<string, JsonValue>>;
+  readonly correlationId?: string;
   /** Ids below this one: the last id of the page before. */
   readonly before?: string;
   readonly limit: number;
@@ -320,6 +321,7 @@ export interface JobEvent {
   readonly position: number;
   readonly jobId: string;
   readonly client: string;
+  readonly correlationId: string;
   readonly entry: StoredEntry;
 }
 
@@ -386,6 +388,8 @@ export interface StuckAttempt {
 export interface OutboxEvent {
   readonly id: string;
   readonly jobId: string;
+  /** Whose job it is; known also when that one is forgotten. */
+  readonly client: string;
   /** Of the last entry of the commit that emitted it. */
   readonly sequence: number;
   readonly exchange: string;
@@ -419,6 +423,13 @@ export interface DeadLetterQuery {
   readonly limit: number;
   /** Only letters behind this one: the id of the last of the page before. */
   readonly after?: string;
+  readonly client?: string;
+  /** Of the event. */
+  readonly name?: string;
+  /** Of the job. */
+  readonly jobId?: string;
+  /** Of the events. */
+  readonly ids?: readonly string[];
   /** Default: only unresolved ones. */
   readonly resolvedToo?: boolean;
 }

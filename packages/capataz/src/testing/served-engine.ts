@@ -152,7 +152,7 @@ function recorded(engine: Engine, calls: CallRecorder): EnginePorts {
   return {
     jobs: engine.jobs,
     signals: engine.signals,
-    letters: engine.letters,
+    deadLetters: engine.deadLetters,
     events: engine.events,
     blueprints: engine.blueprints,
     get ready() {

@@ -128,6 +128,7 @@ export function eventTests(test: StoreTest): void {
       'b4 job_finished',
     ]);
     assert.deepEqual([all.events[0]?.client, all.events[1]?.client], ['ann', 'dev']);
+    assert.ok(all.events.every(({ jobId, correlationId }) => correlationId === `c-${jobId}`));
     assert.deepEqual(await store.events(all.position, 10), { events: [], position: all.position });
     for (const limit of [1, 2, 3]) {
       const read: (typeof all.events)[number][] = [];

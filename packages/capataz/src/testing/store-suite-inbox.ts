@@ -294,6 +294,18 @@ export function attributeTests(test: StoreTest): void {
     assert.deepEqual([await list({ constructor: null }), (await list({})).length], [[], 5]);
   });
 
+  test('H-36 jobs are listed by their correlation id, hot and ended alike', async ({ store }) => {
+    const linked = (id: string, correlationId: string) => changeOf(newJob(id, { correlationId }));
+    await commit(store, linked('a', 'demo'), linked('b', 'demo'), linked('c', 'Demo'));
+    await store1(store, ending(await read(store, 'b')));
+    const list = async (correlationId: string, more: object = {}) =>
+      (await store.jobs({ correlationId, limit: 9, ...more })).map(({ id }) => id);
+    assert.deepEqual(await list('demo'), ['b', 'a']);
+    assert.deepEqual(await list('demo', { limit: 1 }), ['b']);
+    assert.deepEqual(await list('demo', { before: 'b' }), ['a']);
+    assert.deepEqual([await list('demo', { client: 'eve' }), await list('none')], [[], []]);
+  });
+
   test('A-46 a forgotten job is in no list', async ({ store }) => {
     const job = await store1(store, tagged('a', { order: 7 }));
     await store1(store, ending(job));

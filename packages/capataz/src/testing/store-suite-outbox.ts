@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Emitted } from '../core/change.ts';
 import { isFinal, jobStatuses, workerStatuses } from '../core/status.ts';
-import type { Store } from '../store/contract.ts';
+import type { DeadLetterQuery, Store } from '../store/contract.ts';
 import {
   alsoOf,
   changeOf,
@@ -41,6 +41,7 @@ export function outboxTests(test: StoreTest): void {
       {
         id: 'e1',
         jobId: 'a',
+        client: 'dev',
         sequence: 1,
         exchange: 'topic',
         name: 'done',
@@ -132,6 +133,32 @@ export function deadLetterTests(test: StoreTest): void {
       ['b1', clock.now(), 'ana', 'known'],
     );
     assert.equal((await store.counts()).deadLetters, 0);
+  });
+
+  test('H-41 dead letters are found by client, name, job and id, also when their job is forgotten', async ({
+    store,
+    clock,
+  }) => {
+    for (const [id, client] of [
+      ['a', 'dev'],
+      ['b', 'other'],
+    ] as const) {
+      const also = alsoOf({ emits: [emitted(`${id}1`, `name-${id}`)] });
+      const job = newJob(id, { client, status: 'finished', endedAt: clock.now() });
+      await store1(store, changeOf(job, { also }));
+    }
+    await store.settleOutbox(['a1', 'b1'].map((id) => ({ type: 'dead', id, error: 'no' })));
+    await clock.advance(second);
+    await store.forgetEnded({ olderThanMs: 0, keepAtMost: null, limit: 10 });
+    assert.deepEqual([await store.job('a'), await store.job('b')], [null, null]);
+    const found = async (query: Partial<DeadLetterQuery>): Promise<string[]> =>
+      (await store.deadLetters({ limit: 10, ...query })).map(({ id }) => id);
+    assert.deepEqual(await found({}), ['a1', 'b1']);
+    assert.deepEqual(await found({ client: 'other' }), ['b1']);
+    assert.deepEqual(await found({ name: 'name-a' }), ['a1']);
+    assert.deepEqual(await found({ jobId: 'b' }), ['b1']);
+    assert.deepEqual(await found({ ids: ['b1', 'c1'] }), ['b1']);
+    assert.deepEqual(await found({ client: 'dev', ids: ['b1'] }), []);
   });
 
   test('dead letters are read page by page', async ({ store }) => {

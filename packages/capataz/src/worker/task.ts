@@ -3,7 +3,7 @@ import type { TaskFiles } from '../protocol/files.ts';
 import type { ResultBody, TaskBody } from '../protocol/worker-api.ts';
 import type { CancelTimer } from '../std/clock.ts';
 import type { JsonObject } from '../std/json.ts';
-import type { Log } from '../std/log.ts';
+import type { Log, LogFields } from '../std/log.ts';
 import type { WorkerFiles } from './files.ts';
 import { reportOfError, type WorkerResult } from './outcome.ts';
 
@@ -15,6 +15,8 @@ export interface WorkerTask {
   readonly skill: string;
   readonly params: JsonObject;
   readonly metadata: JsonObject;
+  /** Links what this work causes with everything else of the job; null from a server that doesn't say. */
+  readonly correlationId: string | null;
   /** W3C trace context of the job; empty where it has none. */
   readonly tracing: JsonObject;
   /** When a result comes too late, by the server's clock; null where only its own limit bounds it. */
@@ -29,7 +31,7 @@ export interface WorkerTask {
    * @param fraction 0 to 1; null where nobody knows.
    */
   readonly progress: (fraction: number | null, message?: string) => void;
-  /** Every line carries job, attempt and skill. */
+  /** Every line carries job, attempt, correlation id and skill. */
   readonly log: Log;
   /** The files of the job. Local copies vanish when the handler has ended. */
   readonly files: TaskFiles;
@@ -106,6 +108,16 @@ export class HeldTask implements WorkerTask {
     return this.#body.tracing_context ?? {};
   }
 
+  get correlationId(): string | null {
+    return this.#body.correlation_id ?? null;
+  }
+
+  /** What a line of the log says of it. */
+  get about(): LogFields {
+    const { jobId: job, attempt, correlationId: correlation } = this;
+    return { job, attempt, ...(correlation === null ? {} : { correlation }) };
+  }
+
   get deadline(): Date | null {
     return this.#body.deadline === undefined ? null : new Date(this.#body.deadline * 1_000);
   }
@@ -121,11 +133,7 @@ export class HeldTask implements WorkerTask {
   }
 
   get log(): Log {
-    this.#log ??= this.#surroundings.log.child({
-      job: this.jobId,
-      attempt: this.attempt,
-      skill: this.skill,
-    });
+    this.#log ??= this.#surroundings.log.child({ ...this.about, skill: this.skill });
     return this.#log;
   }
 

@@ -38,7 +38,7 @@ test('each failed run is a warning with skill, attempt, message and stack', asyn
   await settle();
   const [thrown, returned] = lines.filter(({ level }) => level === 'warn');
   assert.equal(thrown?.message, 'skill work failed (attempt attempt-1): the disk is full');
-  assert.deepEqual(thrown.fields, { job: 'job-1', error: failure });
+  assert.deepEqual(thrown.fields, { job: 'job-1', attempt: 'attempt-1', error: failure });
   assert.match(returned?.message ?? '', /^skill odd failed \(attempt attempt-2\): .*JSON/);
 });
 

@@ -161,16 +161,17 @@ export class Workload {
   /** Before the slot is free: who has it next may need the room on the disk. */
   async #removeCopies(task: HeldTask): Promise<void> {
     await task.removeCopies().catch((error: unknown) => {
-      const about = { job: task.jobId, attempt: task.attempt, error };
+      const about = { ...task.about, error };
       this.#options.log.warn('local copies of files could not be removed', about);
     });
   }
 
   /** The author of a handler looks here first. What was cancelled fails as it should. */
-  #warn({ skill, attempt, jobId }: HeldTask, { error }: ResultBody, thrown: unknown): void {
+  #warn(task: HeldTask, { error }: ResultBody, thrown: unknown): void {
     if (error === undefined) return;
+    const { skill, attempt, about } = task;
     this.#options.log.warn(`skill ${skill} failed (attempt ${attempt}): ${error.message}`, {
-      job: jobId,
+      ...about,
       ...(thrown === undefined ? {} : { error: thrown }),
     });
   }

@@ -38,7 +38,7 @@ async function examine(
   if (findings.length === 0) return;
   print.line(
     repair
-      ? `\`${name} dlq\` shows them, lets them try again and gives them up`
+      ? `\`${name} jobs list --status quarantined\` shows them; \`jobs redrive\` lets them try again, \`jobs dismiss\` gives them up`
       : `\`${name} doctor --repair\` quarantines them, once no server runs on the data folder`,
   );
 }

@@ -16,7 +16,7 @@ export function jobsShowCommand(context: CliContext): Command {
   );
 }
 
-export function showJob(job: JobView, why: WhyView | null, print: Printer): void {
+function showJob(job: JobView, why: WhyView | null, print: Printer): void {
   const { status, held, error } = job;
   const instant = (iso: string): string => `${print.time(iso)} ${print.zone}`;
   print.fields([

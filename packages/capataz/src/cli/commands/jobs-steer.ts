@@ -30,7 +30,7 @@ export function steeringCommands(context: CliContext): Command[] {
   ];
 }
 
-export function redriveCommand(context: CliContext): Command {
+function redriveCommand(context: CliContext): Command {
   return steering(
     {
       name: 'redrive',
@@ -42,7 +42,7 @@ export function redriveCommand(context: CliContext): Command {
   );
 }
 
-export function dismissCommand(context: CliContext): Command {
+function dismissCommand(context: CliContext): Command {
   return steering(
     {
       name: 'dismiss',

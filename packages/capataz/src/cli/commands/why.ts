@@ -84,8 +84,8 @@ function workersSummary(skill: string, workers: Verdicts, name: string): string 
 /** A parked job moves only by one of these two. */
 function tellWayOut(id: string, status: string, print: Printer, name: string): void {
   if (status !== 'quarantined') return;
-  print.line(`\`${name} dlq redrive ${id}\` lets it try again`);
-  print.line(`\`${name} dlq dismiss ${id}\` gives it up`);
+  print.line(`\`${name} jobs redrive ${id}\` lets it try again`);
+  print.line(`\`${name} jobs dismiss ${id}\` gives it up`);
 }
 
 export function childLine({ id, status, state, summary }: NonNullable<WhyView['child']>): string {

@@ -153,7 +153,7 @@ export const jobsAnswer = z.object({
 }) satisfies z.ZodType<api.JobsAnswer>;
 
 const historyView = z
-  .object({ seq: z.int(), at: instant, type: z.string() })
+  .object({ seq: z.int(), at: instant, type: z.string(), correlation_id: z.string() })
   .catchall(json) as z.ZodType<api.HistoryView>;
 
 export const historyAnswer = z.object({
@@ -242,6 +242,7 @@ export const jobsQuery = z.strictObject({
     .describe('One or several, separated by commas.'),
   blueprint: z.string().optional().describe('Only jobs of this blueprint.'),
   state: z.string().optional().describe('Only jobs in this state.'),
+  correlation_id: z.string().optional().describe('Only jobs with this correlation id.'),
   limit: page.describe(`At most ${maxPage}.`),
   before: z.string().optional().describe('`next` of the page before.'),
 });

@@ -79,6 +79,7 @@ export const taskBody = z.object({
   priority: z.int(),
   timestamp: z.number(),
   tracing_context: jsonObject,
+  correlation_id: z.exactOptional(z.string()).describe('In the batched forms.'),
   deadline: z.int().optional().describe('Absolute, Unix seconds.'),
   metadata: jsonObject.optional(),
 });

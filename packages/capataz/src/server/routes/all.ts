@@ -5,6 +5,7 @@ import { refuseClashes } from '../route-clash.ts';
 import { approvalPageRoutes } from './approval-pages.ts';
 import { approvalRoutes } from './approvals.ts';
 import { blueprintRoutes } from './blueprints.ts';
+import { deadLetterRoutes } from './dead-letters.ts';
 import { fileRoutes } from './files.ts';
 import { jobStartRoutes } from './job-starts.ts';
 import { jobRoutes } from './jobs.ts';
@@ -36,6 +37,7 @@ export function allRoutes(
     ...signalRoutes(context),
     ...approvalRoutes(context),
     ...approvalPageRoutes(context),
+    ...deadLetterRoutes(context),
     ...fileRoutes(context),
     ...blueprintRoutes(context),
     ...workerListRoutes(context),

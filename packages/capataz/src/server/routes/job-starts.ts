@@ -13,8 +13,8 @@ import {
 } from '../docs/client-schemas.ts';
 import { maxBatchJobs } from '../limits.ts';
 import { check } from '../parse/check.ts';
-import { type Problem, validationFailed } from '../parse/fields.ts';
-import { headerText, idempotencyKey } from '../parse/headers.ts';
+import { validationFailed } from '../parse/fields.ts';
+import { idempotencyKey } from '../parse/headers.ts';
 import { type Answer, type Call, param, type Route } from '../route.ts';
 import { clientOf } from './client-of.ts';
 import { refusalOr, refusedAnswer } from './refused.ts';
@@ -24,7 +24,8 @@ const operation = {
   headers: {
     'Idempotency-Key':
       'A repetition with the same key and body is answered with the first job; in a batch each job has the key with its place.',
-    'X-Correlation-ID': "Links the job's events and log lines. Default: the job's id.",
+    'X-Correlation-ID':
+      "Links the job's book, events, and log lines: 1 to 128 of A-Z a-z 0-9 . _ : -. Default, also for what can't be read: a new UUID. The answer has it.",
     traceparent: 'W3C trace context.',
   },
   errors: ['INPUT_INVALID', 'NOT_SUPPORTED', 'BLUEPRINT_NOT_FOUND', 'LIMIT'],
@@ -71,7 +72,7 @@ async function startOne({ engine, log }: ServerContext, call: Call): Promise<Ans
   if (answer instanceof CapatazError) throw answer;
   log.debug('a job was started', {
     job: answer.job_id,
-    correlation: request.correlationId ?? answer.job_id,
+    correlation: call.request.correlation,
     client: request.client,
     blueprint: request.blueprint,
   });
@@ -97,30 +98,23 @@ async function startMany({ engine, log }: ServerContext, call: Call): Promise<An
     next += 1;
     return answer instanceof CapatazError ? refusedAnswer(answer) : answer;
   });
-  log.debug('jobs were started', { client: clientOf(call).name, count: answers.length });
+  const { correlation } = call.request;
+  log.debug('jobs were started', {
+    client: clientOf(call).name,
+    correlation,
+    count: answers.length,
+  });
   return { status: 202, json: answers };
 }
 
 interface StartHeaders {
   readonly key: string | undefined;
-  readonly correlationId: string | undefined;
   readonly trace: string | undefined;
 }
 
 /** @throws VALIDATION_FAILED */
 function headersOf({ request }: Call): StartHeaders {
-  const problems: Problem[] = [];
-  const headers = {
-    key: idempotencyKey(request, problems),
-    correlationId: headerText(request, 'x-correlation-id', {
-      pattern: /^[\x21-\x7e]{1,200}$/,
-      what: '1 to 200 characters',
-      problems,
-    }),
-    trace: traceparent(request.headers.traceparent),
-  };
-  if (problems.length > 0) throw validationFailed(problems);
-  return headers;
+  return { key: idempotencyKey(request), trace: traceparent(request.headers.traceparent) };
 }
 
 /** A trace context that is none is passed over, as its specification asks. */
@@ -155,7 +149,7 @@ function toCreate(call: Call, body: JsonValue | undefined, headers: StartHeaders
       resultTimeoutMs: milliseconds(start.result_timeout),
       startDelayMs: milliseconds(start.start_delay),
       concurrency: concurrencyOf(start),
-      correlationId: headers.correlationId,
+      correlationId: call.request.correlation,
       trace: headers.trace,
       idempotency:
         headers.key === undefined

@@ -120,8 +120,8 @@ function streamRoutes(context: ServerContext): Route[] {
       },
       handle: async (call) => {
         const { after } = check(streamQuery, call.request.query);
-        const { id } = await ownJob(context, call);
-        return streamJob(context, call, id, startOf(call, after));
+        const job = await ownJob(context, call);
+        return streamJob(context, call, job, startOf(call, after));
       },
     },
     {
@@ -249,12 +249,13 @@ async function steer(context: ServerContext, call: Call, act: Steer): Promise<An
 
 async function listJobs({ engine }: ServerContext, call: Call): Promise<Answer> {
   const { attributes, rest } = attributesIn(call.request.query);
-  const { limit, status, blueprint, state, before } = check(jobsQuery, rest);
+  const { limit, status, blueprint, state, correlation_id, before } = check(jobsQuery, rest);
   const matching = {
     client: clientOf(call).name,
     ...(status === undefined ? {} : { status }),
     ...(blueprint === undefined ? {} : { blueprint }),
     ...(state === undefined ? {} : { state }),
+    ...(correlation_id === undefined ? {} : { correlationId: correlation_id }),
     ...(attributes === undefined ? {} : { attributes }),
   };
   const { items, hasMore } = await readPage<Job>({
@@ -273,13 +274,13 @@ async function listJobs({ engine }: ServerContext, call: Call): Promise<Answer> 
 
 async function history(context: ServerContext, call: Call): Promise<Answer> {
   const { after, limit } = check(historyQuery, call.request.query);
-  const { id } = await ownJob(context, call);
+  const { id, correlationId } = await ownJob(context, call);
   const { items, hasMore } = await readPage<StoredEntry>({
     limit,
     read: (last, count) => context.engine.jobs.history(id, last?.seq ?? after, count),
   });
   return ok({
-    history: items.map(historyView),
+    history: items.map((entry) => historyView(entry, correlationId)),
     next: hasMore ? (items.at(-1)?.seq ?? null) : null,
   });
 }

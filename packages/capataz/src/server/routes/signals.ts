@@ -17,7 +17,7 @@ import {
 } from '../docs/signal-schemas.ts';
 import { check } from '../parse/check.ts';
 import { validationFailed } from '../parse/fields.ts';
-import { checkedIdempotencyKey } from '../parse/headers.ts';
+import { idempotencyKey } from '../parse/headers.ts';
 import { type Answer, type Call, jobIdOf, ok, type Route } from '../route.ts';
 import { clientOf } from './client-of.ts';
 import { refusalOr, refusedAnswer } from './refused.ts';
@@ -66,19 +66,18 @@ export function signalRoutes(context: ServerContext): Route[] {
 }
 
 async function sendOne(context: ServerContext, call: Call): Promise<Answer> {
-  const { random, engine, log } = context;
+  const { random, engine } = context;
   const { name, id, data } = check(signalBody, call.request.body ?? {});
   const signal = {
     ...sender(call),
     to: { jobId: jobIdOf(call.request) },
     name,
-    id: id ?? checkedIdempotencyKey(call.request) ?? random.id(),
+    id: id ?? idempotencyKey(call.request) ?? random.id(),
     data: data ?? null,
   };
   const [answer] = await engine.signals.send([signal]);
   assert(answer !== undefined, 'one signal must have one answer');
   if (answer.type === 'refused') throw answer.error;
-  log.debug('a signal was taken', { job: signal.to.jobId, client: signal.client, name });
   return ok({ status: 'accepted', id: signal.id } satisfies SignalReply);
 }
 
@@ -88,7 +87,7 @@ async function sendMany({ engine, log, random }: ServerContext, call: Call): Pro
     const message = `the body must be an array of 1 to ${maxSignals} signals`;
     throw validationFailed([{ path: '', message }]);
   }
-  const key = checkedIdempotencyKey(call.request);
+  const key = idempotencyKey(call.request);
   const parsed = body.map((item: unknown, index): SentSignal | CapatazError =>
     refusalOr(() => {
       const id = key === undefined ? random.id() : `${key}#${index}`;
@@ -98,7 +97,12 @@ async function sendMany({ engine, log, random }: ServerContext, call: Call): Pro
   const signals = parsed.filter((item): item is SentSignal => !(item instanceof CapatazError));
   const answered = signals.length === 0 ? [] : await engine.signals.send(signals);
   const answers = new Map(signals.map((signal, index) => [signal, answered[index]]));
-  log.debug('signals came in', { client: clientOf(call).name, count: signals.length });
+  const { correlation } = call.request;
+  log.debug('signals came in', {
+    client: clientOf(call).name,
+    correlation,
+    count: signals.length,
+  });
   return ok(
     parsed.map((item) =>
       item instanceof CapatazError ? refusedAnswer(item) : replyTo(item, answers.get(item)),

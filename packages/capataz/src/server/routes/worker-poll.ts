@@ -5,7 +5,7 @@ import { watchDelivery } from '../delivery.ts';
 import { parsePoll } from '../parse/poll.ts';
 import { type Answer, type Call, noContent, ok } from '../route.ts';
 import { identifyWorker } from '../worker-identity.ts';
-import { taskBody } from '../worker-views.ts';
+import { batchTaskBody, taskBody } from '../worker-views.ts';
 
 /** One task for an RXON worker, up to `max` for one that asked for the batched form. */
 export async function pollForTasks(context: ServerContext, call: Call): Promise<Answer> {
@@ -20,9 +20,9 @@ export async function pollForTasks(context: ServerContext, call: Call): Promise<
   if (!watchDelivery(context, call.reply.raw, worker, tasks)) return gone(call);
   logHandOut(context, worker, tasks);
   const now = context.clock.now();
-  const bodies = tasks.map((task) => taskBody(task, now));
-  const [first] = bodies;
-  return ok(isBatch || first === undefined ? { tasks: bodies } : first);
+  const [first] = tasks;
+  if (first !== undefined && !isBatch) return ok(taskBody(first, now));
+  return ok({ tasks: tasks.map((task) => batchTaskBody(task, now)) });
 }
 
 /** The wait ends at once when the connection closes or the server begins to. */

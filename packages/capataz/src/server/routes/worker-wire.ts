@@ -16,7 +16,7 @@ import { parseResult, parseResults } from '../parse/results.ts';
 import { parseWorkerEvent } from '../parse/worker-event.ts';
 import { type Answer, type Call, ok, type Route } from '../route.ts';
 import { identifyWorker } from '../worker-identity.ts';
-import { batchResultAnswer, resultAnswer, taskBody } from '../worker-views.ts';
+import { batchResultAnswer, batchTaskBody, resultAnswer } from '../worker-views.ts';
 import { pollForTasks } from './worker-poll.ts';
 
 const idParam = { worker_id: "The worker's id." };
@@ -164,12 +164,6 @@ async function result(context: ServerContext, call: Call): Promise<Answer> {
   const { answers } = await context.engine.workers.report(worker, [parsed.report], 0);
   const [answer] = answers;
   if (answer === undefined) throw new Error('the engine gave no answer to a report');
-  context.log.debug('a result came in', {
-    job: parsed.report.jobId,
-    attempt: parsed.report.attempt,
-    worker,
-    answer: answer.type,
-  });
   return ok(resultAnswer(answer));
 }
 
@@ -195,6 +189,6 @@ async function results(context: ServerContext, call: Call): Promise<Answer> {
   const now = context.clock.now();
   return ok({
     results: answers.map(batchResultAnswer),
-    tasks: tasks.map((task) => taskBody(task, now)),
+    tasks: tasks.map((task) => batchTaskBody(task, now)),
   } satisfies ResultsAnswer);
 }

@@ -99,13 +99,13 @@ export function copyOf<T>(value: T): T {
 /** Writes entries into the book of a job, as one row of the feed. */
 export function write(
   data: MemoryData,
-  job: { readonly id: string; readonly client: string },
+  { id: jobId, client, correlationId }: Pick<Job, 'id' | 'client' | 'correlationId'>,
   entries: readonly HistoryEntry[],
   at: number,
 ): void {
   if (entries.length === 0) return;
-  const book = data.books.get(job.id) ?? [];
-  data.books.set(job.id, book);
+  const book = data.books.get(jobId) ?? [];
+  data.books.set(jobId, book);
   const position = data.feed.length + 1;
   const row: JobEvent[] = [];
   for (const unsealed of entries) {
@@ -113,7 +113,7 @@ export function write(
     if (lost) data.lostEntries += 1;
     const entry: StoredEntry = { ...(JSON.parse(text) as HistoryEntry), seq: book.length + 1, at };
     book.push(entry);
-    row.push({ position, jobId: job.id, client: job.client, entry });
+    row.push({ position, jobId, client, correlationId, entry });
   }
   data.feed.push(row);
 }

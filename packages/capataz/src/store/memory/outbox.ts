@@ -16,6 +16,7 @@ export function addEmits(data: MemoryData, job: Job, emits: readonly Emitted[], 
     const event: OutboxEvent = copyOf({
       id,
       jobId: job.id,
+      client: job.client,
       sequence: data.books.get(job.id)?.length ?? 0,
       exchange,
       name,
@@ -69,13 +70,25 @@ function deadLetter(event: OutboxEvent, at: number): DeadLetter {
 
 export function deadLettersOf(
   data: MemoryData,
-  { limit, after, resolvedToo = false }: DeadLetterQuery,
+  { limit, after, resolvedToo = false, ...wanted }: DeadLetterQuery,
 ): DeadLetter[] {
   const from = after === undefined ? 0 : data.dead.findIndex(({ id }) => id === after) + 1;
-  const wanted = data.dead
+  const found = data.dead
     .slice(from)
-    .filter(({ resolvedAt }) => resolvedToo || resolvedAt === null);
-  return wanted.slice(0, limit).map(copyOf);
+    .filter((letter) => (resolvedToo || letter.resolvedAt === null) && isWanted(letter, wanted));
+  return found.slice(0, limit).map(copyOf);
+}
+
+function isWanted(
+  letter: DeadLetter,
+  { client, name, jobId, ids }: Omit<DeadLetterQuery, 'limit'>,
+): boolean {
+  return (
+    (client === undefined || letter.client === client) &&
+    (name === undefined || letter.name === name) &&
+    (jobId === undefined || letter.jobId === jobId) &&
+    (ids === undefined || ids.includes(letter.id))
+  );
 }
 
 /** @returns those that were there and unresolved. */

@@ -26,6 +26,7 @@ export function jobsMatching(data: MemoryData, query: JobQuery): Job[] {
       (query.status === undefined || query.status.includes(job.status)) &&
       (query.blueprint === undefined || job.blueprint === query.blueprint) &&
       (query.state === undefined || job.state === query.state) &&
+      (query.correlationId === undefined || job.correlationId === query.correlationId) &&
       hasAttributes(job, query.attributes ?? {}) &&
       (query.before === undefined || job.id < query.before),
   );

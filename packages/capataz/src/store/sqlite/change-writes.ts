@@ -51,7 +51,8 @@ function createJob(
     const { key, bodyHash } = idempotency;
     state.statements.run('key-save', client, key, bodyHash, id, at + keyLifeMs);
   }
-  const { rowid } = state.statements.run('input-insert', id, client, input, fixed);
+  const { correlation } = unchanging;
+  const { rowid } = state.statements.run('input-insert', id, client, correlation, input, fixed);
   for (const { name, value } of unchanging.attributes) {
     state.statements.run('attribute-insert', name, textAt(texts, value), id);
   }

@@ -125,7 +125,7 @@ function besideOf(change: Change): number {
 
 function alsoMessage(also: Also, job: Job, at: number, bag: TextBag): AlsoMessage {
   const { rearm, posts, children, emits, ...plain } = also;
-  const { correlationId, trace } = job;
+  const { client, correlationId, trace } = job;
   return {
     ...plain,
     rearm: armed(rearm, at),
@@ -137,6 +137,7 @@ function alsoMessage(also: Also, job: Job, at: number, bag: TextBag): AlsoMessag
     emits: emits.map(({ payload, ...emitted }) => ({
       ...emitted,
       payload: bag.add(canonicalJson(payload)),
+      client,
       correlationId,
       trace,
     })),
@@ -197,8 +198,9 @@ function unchanging(
   { input, options, correlationId, trace, parent }: Job,
   bag: TextBag,
 ): ChangeMessage['unchanging'] {
-  const plain = JSON.stringify({ correlationId, trace, parent });
+  const plain = JSON.stringify({ trace, parent });
   return {
+    correlation: correlationId,
     input: bag.add(canonicalJson(input)),
     fixed: bag.add(`${plain.slice(0, -1)},"options":${canonicalJson(options)}}`),
     attributes: Object.entries(options.attributes).map(([name, value]) => ({

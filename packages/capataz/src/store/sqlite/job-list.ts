@@ -32,6 +32,12 @@ export function jobList(
         : `EXISTS (SELECT 1 FROM attributes a${index} WHERE ${held} AND ${own})`,
     );
   }
+  if (query.correlationId !== undefined) {
+    const correlation = bind(query.correlationId);
+    conditions.push(
+      `${table}.id IN (SELECT c.id FROM inputs c WHERE c.correlation = ${correlation})`,
+    );
+  }
   demand(`${table}.client =`, query.client);
   demand(`${table}.blueprint =`, query.blueprint);
   demand(`${table}.state =`, query.state);

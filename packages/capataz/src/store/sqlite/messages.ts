@@ -139,6 +139,7 @@ export interface JobMessage {
 }
 
 export interface UnchangingMessage {
+  readonly correlation: string;
   readonly input: TextRef;
   readonly fixed: TextRef;
   readonly attributes: readonly { readonly name: string; readonly value: TextRef }[];
@@ -174,6 +175,7 @@ export interface EmitMessage {
   readonly exchange: string;
   readonly name: string;
   readonly payload: TextRef;
+  readonly client: string;
   readonly correlationId: string;
   readonly trace: string | null;
 }

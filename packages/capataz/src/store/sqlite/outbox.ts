@@ -15,8 +15,8 @@ export function writeEmits(
 ): void {
   if (emits.length === 0) return;
   const sequence = state.lastSeq(job.n);
-  for (const { id, exchange, name, payload, correlationId, trace } of emits) {
-    const metadata = JSON.stringify({ exchange, sequence, correlationId, trace });
+  for (const { id, exchange, name, payload, client, correlationId, trace } of emits) {
+    const metadata = JSON.stringify({ client, exchange, sequence, correlationId, trace });
     state.statements.run('outbox-insert', id, job.id, name, textAt(texts, payload), metadata, at);
   }
 }

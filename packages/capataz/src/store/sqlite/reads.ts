@@ -123,18 +123,20 @@ export class Reads {
   }
 
   events(after: number, limit: number): EventPage {
-    const rows = this.statements.all<HistoryRow & { position: number; id: string; client: string }>(
-      'read-events',
-      after,
-      limit,
-    );
+    const rows = this.statements.all<EventsRow>('read-events', after, limit);
     const events: JobEvent[] = [];
     let position = after;
     for (const row of rows) {
       if (events.length >= limit) break;
       ({ position } = row);
       for (const entry of entriesOf(row))
-        events.push({ position, jobId: row.id, client: row.client, entry });
+        events.push({
+          position,
+          jobId: row.id,
+          client: row.client,
+          correlationId: row.correlation,
+          entry,
+        });
     }
     return { events, position };
   }
@@ -280,8 +282,18 @@ export class Reads {
     });
   }
 
-  deadLetters({ limit, after = '', resolvedToo = false }: DeadLetterQuery): DeadLetter[] {
-    const rows = this.statements.all<LetterRow>('dlq-list', after, Number(resolvedToo), limit);
+  deadLetters({ limit, after = '', resolvedToo = false, ...only }: DeadLetterQuery): DeadLetter[] {
+    const { client = null, name = null, jobId = null, ids } = only;
+    const rows = this.statements.all<LetterRow>(
+      'dlq-list',
+      after,
+      Number(resolvedToo),
+      limit,
+      client,
+      name,
+      jobId,
+      ids === undefined ? null : JSON.stringify(ids),
+    );
     return rows.map((row) => ({
       ...eventOf(row),
       movedAt: row.moved_at,
@@ -345,6 +357,13 @@ function causesOf(
   };
 }
 
+interface EventsRow extends HistoryRow {
+  readonly position: number;
+  readonly id: string;
+  readonly client: string;
+  readonly correlation: string;
+}
+
 interface EventRow {
   readonly id: string;
   readonly aggregate_id: string;
@@ -376,7 +395,7 @@ function eventOf(row: EventRow): OutboxEvent {
     // Written by `writeEmits`.
     ...(JSON.parse(row.metadata) as Pick<
       OutboxEvent,
-      'exchange' | 'sequence' | 'correlationId' | 'trace'
+      'client' | 'exchange' | 'sequence' | 'correlationId' | 'trace'
     >),
   };
 }

@@ -23,6 +23,7 @@ export interface JobRow {
   readonly ended_at: number | null;
   readonly rest: string;
   readonly data: string;
+  readonly correlation: string;
   readonly input: string;
   readonly fixed: string;
   readonly lease_until: number | null;
@@ -30,10 +31,7 @@ export interface JobRow {
 }
 
 export function jobOf(row: JobRow): Job {
-  const fixed = JSON.parse(row.fixed) as Pick<
-    Job,
-    'options' | 'correlationId' | 'trace' | 'parent'
-  >;
+  const fixed = JSON.parse(row.fixed) as Pick<Job, 'options' | 'trace' | 'parent'>;
   const rest = JSON.parse(row.rest) as Pick<Job, 'wait' | 'lease' | 'resume' | 'result' | 'error'> &
     Partial<Pick<Job, 'results' | 'answer' | 'unread' | 'decided'>>;
   return {
@@ -53,6 +51,7 @@ export function jobOf(row: JobRow): Job {
     input: JSON.parse(row.input) as Job['input'],
     data: JSON.parse(row.data) as Job['data'],
     ...fixed,
+    correlationId: row.correlation,
     createdAt: row.created_at,
     enteredAt: row.entered_at,
     endedAt: row.ended_at,

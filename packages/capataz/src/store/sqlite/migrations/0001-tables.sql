@@ -7,9 +7,11 @@ CREATE TABLE inputs (
   n INTEGER PRIMARY KEY,
   id TEXT NOT NULL,
   client TEXT NOT NULL,
+  correlation TEXT NOT NULL,
   input TEXT NOT NULL,
-  fixed TEXT NOT NULL                       -- {options, correlationId, trace, parent}
+  fixed TEXT NOT NULL                       -- {options, trace, parent}
 ) STRICT;
+CREATE INDEX inputs_by_correlation ON inputs (correlation);
 
 -- Open and quarantined jobs.
 CREATE TABLE jobs (
@@ -237,7 +239,7 @@ CREATE TABLE outbox_events (
   aggregate_type TEXT NOT NULL,
   event_type TEXT NOT NULL,
   payload TEXT NOT NULL,
-  metadata TEXT NOT NULL,                   -- {exchange, sequence, correlationId, trace}
+  metadata TEXT NOT NULL,                   -- {client, exchange, sequence, correlationId, trace}
   created_at INTEGER NOT NULL,
   retry_count INTEGER NOT NULL DEFAULT 0,
   last_error TEXT,
