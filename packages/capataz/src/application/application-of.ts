@@ -1,6 +1,7 @@
 import { type Application, capataz, settingTable } from '../cli/application.ts';
 import { commandNames } from '../cli/program.ts';
-import { flagName, type SettingDeclarations, settingNames } from '../config/settings.ts';
+import { flagName, type SettingDeclarations } from '../config/setting.ts';
+import { settingNames } from '../config/settings.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import type { ServerOptions } from './options.ts';
 

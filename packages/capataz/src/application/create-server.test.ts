@@ -267,6 +267,14 @@ test('S-58: what jobs emit reaches the bus that the server is composed with, and
   await assert.rejects(bus.publish('topico.tareas', await heard.promise), { code: 'closed' });
 });
 
+test('a bus_url that is none stops the start and is named', async () => {
+  const config = { ...place().config, busUrl: 'http://broker' };
+  await assert.rejects(compose({}).start({ config }), {
+    code: 'CONFIG_INVALID',
+    message: /^bus_url: the URL of RabbitMQ must be amqp:/,
+  });
+});
+
 test('S-65: subscriptions handle what comes over the bus as long as the server runs', async () => {
   const bus = createInProcessBus({ clock: systemClock });
   const queue = { durable: 'answers', exchange: 'topico', patterns: ['respuesta'] };

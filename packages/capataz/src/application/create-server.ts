@@ -3,12 +3,8 @@ import { processContext } from '../cli/context.ts';
 import { run } from '../cli/program.ts';
 import type { RunningServer, Stores } from '../compose/composition.ts';
 import { defaultSettings } from '../config/load.ts';
-import {
-  type Config,
-  settings as ownSettings,
-  type SettingDeclarations,
-  type SettingValues,
-} from '../config/settings.ts';
+import type { SettingDeclarations, SettingValues } from '../config/setting.ts';
+import { type Config, settings as ownSettings } from '../config/settings.ts';
 import { createLog } from '../server/log.ts';
 import { type Clock, systemClock } from '../std/clock.ts';
 import { type Random, systemRandom } from '../std/random.ts';

@@ -15,7 +15,8 @@ export type {
   Surroundings,
 } from '../compose/composition.ts';
 export type { ClientEntry, WorkerEntry } from '../config/access-files.ts';
-export type { Config, Setting, SettingDeclarations, SettingValues } from '../config/settings.ts';
+export type { Setting, SettingDeclarations, SettingValues } from '../config/setting.ts';
+export type { Config } from '../config/settings.ts';
 export type { StoredEntry } from '../core/history.ts';
 export type { FeedOptions } from '../engine/feed.ts';
 export {

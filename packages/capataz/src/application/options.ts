@@ -1,6 +1,6 @@
 import type { ApplicationCommand } from '../cli/application.ts';
 import type { Composition, Stores } from '../compose/composition.ts';
-import type { SettingDeclarations } from '../config/settings.ts';
+import type { SettingDeclarations } from '../config/setting.ts';
 import type { Log } from '../std/log.ts';
 
 export interface ServerOptions<

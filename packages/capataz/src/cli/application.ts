@@ -1,7 +1,8 @@
 import type { Client } from '../client/index.ts';
 import type { Composition } from '../compose/composition.ts';
 import type { SettingTable } from '../config/load.ts';
-import type { Config, SettingDeclarations, SettingValues } from '../config/settings.ts';
+import type { SettingDeclarations, SettingValues } from '../config/setting.ts';
+import type { Config } from '../config/settings.ts';
 import type { Log } from '../std/log.ts';
 import type { Printer } from './output.ts';
 

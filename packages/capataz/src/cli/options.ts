@@ -6,15 +6,8 @@ import {
   loadConfig,
   loadSettings,
 } from '../config/load.ts';
-import {
-  environmentName,
-  flagName,
-  type Setting,
-  type SettingName,
-  type SettingValue,
-  settingNames,
-  settingOf,
-} from '../config/settings.ts';
+import { environmentName, flagName, type Setting, type SettingValue } from '../config/setting.ts';
+import { type SettingName, settingNames, settingOf } from '../config/settings.ts';
 import type { CliContext } from './context.ts';
 
 /** One letter for the common ones. */

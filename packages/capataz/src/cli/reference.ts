@@ -1,11 +1,6 @@
 import type { Command } from 'commander';
-import {
-  environmentName,
-  fileKey,
-  type SettingName,
-  settingNames,
-  settingOf,
-} from '../config/settings.ts';
+import { environmentName, fileKey } from '../config/setting.ts';
+import { type SettingName, settingNames, settingOf } from '../config/settings.ts';
 
 /** The commands of the reference: each with its arguments and what it does. */
 export function commandRows(program: Command): string[] {

@@ -1,7 +1,8 @@
 import type { Bus } from '../bus/contract.ts';
 import type { SubscriberOptions } from '../bus/subscriber.ts';
 import type { Client } from '../client/index.ts';
-import type { Config, SettingDeclarations, SettingValues } from '../config/settings.ts';
+import type { SettingDeclarations, SettingValues } from '../config/setting.ts';
+import type { Config } from '../config/settings.ts';
 import type { Blueprint } from '../core/blueprint.ts';
 import type { FeedOptions } from '../engine/feed.ts';
 import type { Route } from '../server/route.ts';

@@ -1,10 +1,12 @@
-import { hostname } from 'node:os';
 import { Breakers } from '../breaker/breakers.ts';
+import { type Bus, BusError } from '../bus/contract.ts';
+import { createRabbitBus } from '../bus/rabbit/rabbit-bus.ts';
 import { createSubscriber } from '../bus/subscriber.ts';
 import type { Client } from '../client/index.ts';
 import { readClients, readWorkers } from '../config/access-files.ts';
 import { loadBlueprints } from '../config/blueprint-modules.ts';
-import type { Config, SettingDeclarations, SettingValues } from '../config/settings.ts';
+import type { SettingDeclarations, SettingValues } from '../config/setting.ts';
+import type { Config } from '../config/settings.ts';
 import type { Blueprint } from '../core/blueprint.ts';
 import type { ClientInfo } from '../core/handler.ts';
 import { createEngine, type Engine } from '../engine/engine.ts';
@@ -26,6 +28,7 @@ import {
   type Setup,
   type Surroundings,
 } from './composition.ts';
+import { engineOptions } from './engine-options.ts';
 import { checkExposure, isOpenToWorkers } from './exposure.ts';
 import { localFiles } from './local-files.ts';
 import { OwnClients } from './own-clients.ts';
@@ -79,7 +82,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     closing.defer(logStrayRejections(log));
     const store = await openSqliteStore({ folder: config.dataDir, clock });
     closing.defer(() => store.close());
-    const bus = (await made(composition.bus ?? null, setup)) ?? null;
+    const bus = await busOf(composition, setup);
     closing.defer(() => bus?.close());
     const stores = await made(composition.stores ?? {}, setup);
     const client = (name?: string): Client => clients.named(name);
@@ -94,6 +97,19 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   } catch (error) {
     await closing.disposeAsync();
     throw error;
+  }
+}
+
+/** The application's own, else the configured one. @throws CapatazError CONFIG_INVALID */
+async function busOf({ bus }: Composition, setup: Setup): Promise<Bus | null> {
+  if (bus !== undefined) return made(bus, setup);
+  const { config, clock, log } = setup;
+  if (config.busUrl === null) return null;
+  try {
+    return createRabbitBus({ url: config.busUrl, name: 'capataz', clock, log });
+  } catch (error) {
+    if (!(error instanceof BusError)) throw error;
+    throw new CapatazError('CONFIG_INVALID', `bus_url: ${error.message}`, {}, error);
   }
 }
 
@@ -115,6 +131,7 @@ async function startParts(
   starting.clients.listensAt(url);
   await engine.start({ allowChangedGraphs: starting.allowChangedGraphs ?? false });
   starting.store.publishUrl(url);
+  if (surroundings.bus === null) await warnOfEvents(starting);
   const isOpen = isOpenTo(starting.entries);
   const stop = (): Promise<void> => closing.disposeAsync();
   const server: RunningServer = { ...surroundings, url, blueprints, isOpen, stop };
@@ -126,6 +143,12 @@ async function startParts(
   for (const schedule of schedules) schedule.start();
   await startSubscribers(starting);
   return server;
+}
+
+async function warnOfEvents({ store, log }: Starting): Promise<void> {
+  const { outbox } = await store.counts();
+  if (outbox === 0) return;
+  log.warn('events wait for a bus, and none is configured: set bus_url', { events: outbox });
 }
 
 /** They come last and stop first: what they handle may use everything else. */
@@ -155,17 +178,8 @@ async function createParts(
     store,
     observer: metrics,
     blueprints,
-    instance: config.instance ?? `${hostname()}-${process.pid}`,
+    ...engineOptions(config),
     client: clientReader(entries),
-    settings: {
-      maxTransitions: config.maxTransitions,
-      maxHandlers: config.maxHandlers,
-      leaseMs: config.handlerLease,
-      checkEveryMs: config.checkEvery,
-      orphanAfterMs: config.orphanAfter,
-      retentionAgeMs: config.retentionAge,
-      retentionCount: config.retentionCount,
-    },
   });
   const routes = await made(composition.routes ?? [], surroundings);
   const http = createHttpServer({
@@ -180,8 +194,7 @@ async function createParts(
     version: packageVersion(),
     publicUrl: config.publicUrl,
     metrics: {
-      text: () => metrics.text(),
-      contentType: metrics.contentType,
+      scrape: (accept) => metrics.scrape(accept),
       token: config.metricsToken,
     },
     furtherRoutes: [...testClockRoutes(clock), ...routes],

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { CapatazError } from '../protocol/errors.ts';
 import { type ConfigSources, type EffectiveConfig, loadConfig, requireSettings } from './load.ts';
-import { environmentName, fileKey, flagName, settingNames, settingOf } from './settings.ts';
+import { environmentName, fileKey, flagName } from './setting.ts';
+import { settingNames, settingOf } from './settings.ts';
 import { showConfig } from './show.ts';
 
 const folders: string[] = [];

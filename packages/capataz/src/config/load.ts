@@ -4,17 +4,15 @@ import { nearest } from '../std/nearest.ts';
 import type { Environment } from './environment.ts';
 import { type Problem, Problems } from './problems.ts';
 import {
-  type Config,
   environmentName,
   fileKey,
   flagName,
   ownPrefix,
   type Setting,
   type SettingDeclarations,
-  type SettingName,
   type SettingValue,
-  settings,
-} from './settings.ts';
+} from './setting.ts';
+import { type Config, type SettingName, settings } from './settings.ts';
 import { codeOf, readToml, type TomlTable } from './toml.ts';
 import { type Parsed, parseFileValue, parseSeconds, parseText } from './values.ts';
 

@@ -1,48 +1,9 @@
+import type { Setting, SettingValues } from './setting.ts';
+
 /**
  * Every setting there is, in one table: the flags of the commands, the names in the environment,
  * the keys of `capataz.toml`, `capataz config` and the reference are all made from it.
- *
- * A setting `dataDir` is `--data-dir`, `CAPATAZ_DATA_DIR` and `data_dir`.
  */
-export interface Setting {
-  readonly type: SettingType;
-  /** As it would stand in the file; null: none. */
-  readonly default: string | number | boolean | null;
-  /** What it is and what follows from it, with the unit. */
-  readonly meaning: string;
-  /** Names in the environment that the seeds gave it (S-51). */
-  readonly aliases?: readonly Alias[];
-  /** Shown masked, and also read from the file that `CAPATAZ_…_FILE` (`…_file`) names. */
-  readonly secret?: true;
-  /** For the type `choice`. */
-  readonly choices?: readonly string[];
-  /** Smallest and largest number. */
-  readonly range?: readonly [number, number];
-  /** For the type `url`: paths are put behind it, so that it has no query and no fragment. */
-  readonly isBase?: true;
-  /** `off` and 0 switch it off; the value is 0 then, and shown as `off`. */
-  readonly canBeOff?: true;
-}
-
-/** `path`: must exist, unless it is the default. `folder`: is made when it is needed. */
-export type SettingType =
-  | 'string'
-  | 'choice'
-  | 'port'
-  | 'duration'
-  | 'integer'
-  | 'boolean'
-  | 'path'
-  | 'folder'
-  | 'url'
-  | 'zone';
-
-export interface Alias {
-  readonly name: string;
-  /** The alias is a bare number of seconds. */
-  readonly unit?: 'seconds';
-}
-
 export const settings = {
   host: {
     type: 'string',
@@ -214,6 +175,62 @@ export const settings = {
     meaning:
       'How many ended jobs are kept, the latest; the others are removed whatever their age. `off`: as many as there are.',
   },
+  timeoutMonitor: {
+    type: 'boolean',
+    default: true,
+    meaning:
+      'Whether attempts are given up that were handed out and show no sign of work, though their worker lives.',
+  },
+  assignedTimeout: {
+    type: 'duration',
+    default: '5m',
+    range: [1_000, 2_592_000_000],
+    meaning: 'Longest time of an attempt in ASSIGNED, that is without a sign of work.',
+  },
+  scheduledTimeout: {
+    type: 'duration',
+    default: '10m',
+    range: [1_000, 2_592_000_000],
+    meaning: 'The same in SCHEDULED, that is for a task which only its worker may do.',
+  },
+  timeoutCheckInterval: {
+    type: 'duration',
+    default: '30s',
+    range: [1_000, 86_400_000],
+    meaning: 'Between two looks for such attempts, and before the first.',
+  },
+  timeoutBatchSize: {
+    type: 'integer',
+    default: 100,
+    range: [1, 10_000],
+    meaning: 'Attempts of each of the two statuses that one look gives up at most.',
+  },
+  busUrl: {
+    type: 'string',
+    default: null,
+    secret: true,
+    meaning:
+      'Where events go that jobs emit: `amqp://user:password@host:5672/vhost`, a RabbitMQ. Without one, and without a bus in the application, they rest in the outbox.',
+  },
+  outboxMaxRetries: {
+    type: 'integer',
+    default: 5,
+    range: [0, 1_000],
+    meaning:
+      'Tries to publish an event after the first, before it is a dead letter. While the bus is down none is made.',
+  },
+  outboxRetryBase: {
+    type: 'duration',
+    default: '5s',
+    range: [1, 86_400_000],
+    meaning: 'Pause before the first of them; it doubles with each.',
+  },
+  outboxRetryCap: {
+    type: 'duration',
+    default: '30m',
+    range: [1, 86_400_000],
+    meaning: 'Longest pause between two of them.',
+  },
   drain: {
     type: 'duration',
     default: '10s',
@@ -273,32 +290,6 @@ export const settings = {
 
 export type SettingName = keyof typeof settings;
 
-export type SettingDeclarations = Readonly<Record<string, Setting>>;
-
-export type SettingValue = string | number | boolean;
-
-/** Of a setting that nobody knows yet: any value there can be. */
-type ValueOf<S extends Setting> = [Setting] extends [S] ? SettingValue | null : KnownValue<S>;
-
-type KnownValue<S extends Setting> =
-  | (S['type'] extends 'port' | 'integer' | 'duration'
-      ? number
-      : S['type'] extends 'boolean'
-        ? boolean
-        : S extends { readonly choices: readonly (infer C)[] }
-          ? C
-          : string)
-  | (S['default'] extends null ? null : never)
-  | (S['type'] extends 'path' ? null : never);
-
-/**
- * The effective value of every setting. Durations are ms, paths are absolute; a `path` is null when
- * it was not given and its default does not exist.
- */
-export type SettingValues<D extends SettingDeclarations> = {
-  readonly [K in keyof D]: ValueOf<D[K]>;
-};
-
 /** Of our own settings. */
 export type Config = SettingValues<typeof settings>;
 
@@ -306,21 +297,4 @@ export const settingNames: readonly SettingName[] = Object.keys(settings) as Set
 
 export function settingOf(name: SettingName): Setting {
   return settings[name];
-}
-
-/** `dataDir` → `data_dir`. */
-export function fileKey(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-export const ownPrefix = 'CAPATAZ_';
-
-/** `dataDir` → `CAPATAZ_DATA_DIR`. */
-export function environmentName(name: string, prefix = ownPrefix): string {
-  return `${prefix}${fileKey(name).toUpperCase()}`;
-}
-
-/** `dataDir` → `--data-dir`. */
-export function flagName(name: string): string {
-  return `--${fileKey(name).replaceAll('_', '-')}`;
 }

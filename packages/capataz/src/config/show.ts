@@ -1,12 +1,7 @@
 import { formatDuration } from '../std/duration.ts';
 import type { EffectiveConfig, EffectiveSettings } from './load.ts';
-import {
-  fileKey,
-  type Setting,
-  type SettingDeclarations,
-  type SettingValue,
-  settings,
-} from './settings.ts';
+import { fileKey, type Setting, type SettingDeclarations, type SettingValue } from './setting.ts';
+import { settings } from './settings.ts';
 
 /** A line of `capataz config`. */
 export interface ShownSetting {

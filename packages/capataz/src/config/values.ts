@@ -1,5 +1,5 @@
 import { parseDuration } from '../std/duration.ts';
-import type { Setting, SettingValue } from './settings.ts';
+import type { Setting, SettingValue } from './setting.ts';
 import { kindOf } from './toml.ts';
 
 export type Parsed =

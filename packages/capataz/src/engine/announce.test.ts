@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { blueprint } from '../core/blueprint.ts';
 import { createMemoryStore } from '../store/memory/index.ts';
+import { listeningLog } from '../testing/listening-log.ts';
 import { Dice } from '../testing/sim/dice.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { createEngine } from './engine.ts';
@@ -23,19 +24,7 @@ const failing = blueprint({
 
 test('A-63: failures of handlers and parked jobs reach the log with job, state and correlation id', async () => {
   const clock = new VirtualClock();
-  const lines: { level: string; message: string; fields: Record<string, unknown> }[] = [];
-  const note =
-    (level: string) =>
-    (message: string, fields: Record<string, unknown> = {}): void => {
-      lines.push({ level, message, fields });
-    };
-  const log = {
-    debug: note('debug'),
-    info: note('info'),
-    warn: note('warn'),
-    error: note('error'),
-    child: () => log,
-  };
+  const { log, lines } = listeningLog();
   const engine = createEngine({
     store: createMemoryStore({ clock }),
     blueprints: [failing],

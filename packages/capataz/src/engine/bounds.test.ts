@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
-import { type Log, silentLog } from '../std/log.ts';
 import { systemRandom } from '../std/random.ts';
 import type { Store, Work, WorkOutcome } from '../store/contract.ts';
 import { createMemoryStore } from '../store/memory/index.ts';
+import { listeningLog } from '../testing/listening-log.ts';
 import { newJob } from '../testing/store-suite-kit.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { createEngine } from './engine.ts';
@@ -80,12 +80,7 @@ test('the engine is unhealthy while the store refuses writes, and recovers witho
 test('a handler that breaks off outside of its own code is logged, and tried again', async () => {
   const clock = new VirtualClock();
   const store = createMemoryStore({ clock });
-  const errors: string[] = [];
-  const log: Log = {
-    ...silentLog,
-    error: (message, fields) => errors.push(`${message}: ${fields?.error}`),
-    child: () => log,
-  };
+  const { log, lines } = listeningLog();
   let asked = 0;
   const engine = createEngine({
     store,
@@ -114,7 +109,11 @@ test('a handler that breaks off outside of its own code is logged, and tried aga
   const [created] = await engine.jobs.create([{ blueprint: 'runs', client: 'c', input: {} }]);
   assert.ok(created !== undefined && 'id' in created);
   await clock.advance(120_000);
-  assert.deepEqual(errors, ['a handler broke off: Error: no such client']);
+  const errors = lines.filter(({ level }) => level === 'error');
+  assert.deepEqual(
+    errors.map(({ message, fields }) => `${message}: ${fields.error}`),
+    ['a handler broke off: Error: no such client'],
+  );
   assert.equal((await store.job(created.id))?.status, 'finished');
   await engine.stop({ drainMs: 0 });
 });

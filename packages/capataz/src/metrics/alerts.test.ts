@@ -1,49 +1,9 @@
 /** The rules in deploy/prometheus: that they load, ask for what there is, and fire when they should. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { parse } from 'yaml';
-import { z } from 'zod';
+import { firesAt, groups, rules } from './fixtures/alert-rules.ts';
 import { knownSeries } from './fixtures/known-series.ts';
 import { Query, type Series } from './fixtures/promql.ts';
-
-const ruleFile = z.strictObject({
-  groups: z.array(
-    z.strictObject({
-      name: z.string(),
-      rules: z.array(
-        z.strictObject({
-          alert: z.string(),
-          expr: z.string(),
-          for: z.string().regex(/^\d+m$/),
-          labels: z.strictObject({ severity: z.enum(['warning', 'critical']) }),
-          annotations: z.strictObject({ summary: z.string().regex(/^[^\n]+$/) }),
-        }),
-      ),
-    }),
-  ),
-});
-
-const path = new URL('../../../../deploy/prometheus/alerts.yml', import.meta.url);
-const { groups } = ruleFile.parse(parse(readFileSync(path, 'utf8')));
-const rules = groups.flatMap((group) => group.rules);
-
-/** The minutes of an hour in which the rule fires: its expression has held for as long as it asks. */
-function firesAt(alert: string, series: readonly Series[]): number[] {
-  const rule = rules.find((one) => one.alert === alert);
-  assert.ok(rule !== undefined, `there is no alert ${alert}`);
-  const query = new Query(rule.expr);
-  const holdFor = Number.parseInt(rule.for, 10);
-  const fired: number[] = [];
-  let since: number | null = null;
-  for (let minute = 5; minute <= 60; minute += 1) {
-    const value = query.at(series, minute);
-    const holds = typeof value !== 'number' && value.length > 0;
-    since = holds ? (since ?? minute) : null;
-    if (since !== null && minute - since >= holdFor) fired.push(minute);
-  }
-  return fired;
-}
 
 function from(start: number, length = 61 - start): number[] {
   return Array.from({ length }, (_, index) => start + index);

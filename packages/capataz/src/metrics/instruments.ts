@@ -5,6 +5,17 @@ export const durationBuckets = [
   0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600,
 ];
 
+/** Counters with exemplars. */
+export const counterNames = {
+  jobsCreated: 'jobs_created_total',
+  jobsCompleted: 'jobs_completed_total',
+  jobsFailed: 'jobs_failed_total',
+  jobsTimedOut: 'jobs_timed_out_total',
+  eventsPublished: 'events_published_total',
+  eventsFailed: 'events_failed_total',
+  dispatchFailures: 'dispatch_failures_total',
+} as const;
+
 /** Every metric there is, by the names of the lifecycle seed; the last three are ours. */
 export type Instruments = ReturnType<typeof createInstruments>;
 
@@ -12,11 +23,11 @@ export type Instruments = ReturnType<typeof createInstruments>;
 export function createInstruments(registry: Registry) {
   const { counter, histogram, gauge } = makersFor(registry);
   return {
-    jobsCreated: counter('jobs_created_total', 'Jobs created, children included'),
-    jobsCompleted: counter('jobs_completed_total', 'Jobs that finished'),
-    jobsFailed: counter('jobs_failed_total', 'Jobs that failed or were quarantined'),
+    jobsCreated: counter(counterNames.jobsCreated, 'Jobs created, children included'),
+    jobsCompleted: counter(counterNames.jobsCompleted, 'Jobs that finished'),
+    jobsFailed: counter(counterNames.jobsFailed, 'Jobs that failed or were quarantined'),
     jobsTimedOut: counter(
-      'jobs_timed_out_total',
+      counterNames.jobsTimedOut,
       'Those of jobs_failed_total whose cause is a deadline or an attempt without a sign of work',
     ),
     jobStateDuration: histogram(
@@ -33,8 +44,8 @@ export function createInstruments(registry: Registry) {
       ['state'],
     ),
     workersInState: gauge('workers_in_state', 'Workers by state, from the store', ['state']),
-    eventsPublished: counter('events_published_total', 'Events that the bus took'),
-    eventsFailed: counter('events_failed_total', 'Tries to publish an event that failed'),
+    eventsPublished: counter(counterNames.eventsPublished, 'Events that the bus took'),
+    eventsFailed: counter(counterNames.eventsFailed, 'Tries to publish an event that failed'),
     eventPublishDuration: histogram(
       'event_publish_duration',
       'Seconds that a try to publish an event took',
@@ -47,7 +58,7 @@ export function createInstruments(registry: Registry) {
       ['worker_id'],
     ),
     dispatchFailures: counter(
-      'dispatch_failures_total',
+      counterNames.dispatchFailures,
       'Tasks that nobody took in time, and hand-outs that ended before a sign of work',
     ),
     jobsOldestAge: gauge(

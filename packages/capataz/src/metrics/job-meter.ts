@@ -5,7 +5,8 @@ import { isFinal } from '../core/status.ts';
 import type { Committed, DoneChange } from '../engine/committer.ts';
 import type { Clock } from '../std/clock.ts';
 import type { StartMark } from '../store/contract.ts';
-import type { Instruments } from './instruments.ts';
+import type { Exemplars } from './exemplars.ts';
+import { counterNames, type Instruments } from './instruments.ts';
 import { Stays } from './stays.ts';
 
 /** Attempts that ended before a sign of work, by the reason in the book. */
@@ -22,17 +23,20 @@ const stuckCodes: ReadonlySet<string> = new Set(['ASSIGNED_TIMEOUT', 'SCHEDULED_
 /** What commits say of jobs: the counters, and how long each stayed in its phase. */
 export class JobMeter {
   readonly #instruments: Instruments;
+  readonly #exemplars: Exemplars;
   readonly #stays: Stays<Phase>;
   /** Of single tasks: the attempt whose first sign of work makes the job RUNNING. */
   readonly #attempts = new Map<string, string>();
   /** Of fan-outs: branches that somebody holds. */
   readonly #branches = new Map<string, number>();
 
-  constructor(instruments: Instruments, clock: Clock) {
+  constructor(instruments: Instruments, clock: Clock, exemplars: Exemplars) {
     this.#instruments = instruments;
-    this.#stays = new Stays(clock, (state, seconds) =>
-      instruments.jobStateDuration.observe({ state }, seconds),
-    );
+    this.#exemplars = exemplars;
+    this.#stays = new Stays(clock, (state, seconds, link) => {
+      instruments.jobStateDuration.observe({ state }, seconds);
+      if (link !== '') exemplars.observed('job_state_duration', state, seconds, link);
+    });
   }
 
   onCommitted({ done, starts, assigned }: Committed): void {
@@ -45,32 +49,39 @@ export class JobMeter {
   }
 
   #count(entry: HistoryEntry, { request, outcome }: DoneChange): void {
+    const { job } = outcome;
     switch (entry.type) {
       case 'job_created':
-        return this.#instruments.jobsCreated.inc();
+        return this.#add('jobsCreated', job);
       case 'job_finished':
-        return this.#instruments.jobsCompleted.inc();
+        return this.#add('jobsCompleted', job);
       case 'job_failed':
         // It was counted when it was quarantined.
         if (request.change.history.some(({ type }) => type === 'job_dismissed')) return;
-        return this.#countFailed(outcome.job);
+        return this.#countFailed(job);
       case 'job_quarantined':
-        return this.#countFailed(outcome.job);
+        return this.#countFailed(job);
       case 'task_failed':
-        if (failedHandOuts.has(entry.reason ?? '')) this.#instruments.dispatchFailures.inc();
+        if (failedHandOuts.has(entry.reason ?? '')) this.#add('dispatchFailures', job);
         return;
       case 'task_cancelled':
-        if (entry.reason === 'DISPATCH_TIMEOUT') this.#instruments.dispatchFailures.inc();
+        if (entry.reason === 'DISPATCH_TIMEOUT') this.#add('dispatchFailures', job);
         return;
       default:
         return;
     }
   }
 
-  #countFailed({ error }: Job): void {
-    this.#instruments.jobsFailed.inc();
+  #countFailed(job: Job): void {
+    this.#add('jobsFailed', job);
+    const { error } = job;
     const isLate = endedPhase({ status: 'failed', error }) === 'TIMEOUT';
-    if (isLate || stuckCodes.has(error?.code ?? '')) this.#instruments.jobsTimedOut.inc();
+    if (isLate || stuckCodes.has(error?.code ?? '')) this.#add('jobsTimedOut', job);
+  }
+
+  #add(name: keyof typeof counterNames, { correlationId }: Job): void {
+    this.#instruments[name].inc();
+    this.#exemplars.counted(counterNames[name], correlationId);
   }
 
   #follow(change: DoneChange): void {
@@ -91,7 +102,8 @@ export class JobMeter {
     if (job.wait?.type !== 'parallel') this.#branches.delete(job.id);
     const phase = this.#phaseAfter(job, request.change);
     if (phase !== 'ASSIGNED' && phase !== 'SCHEDULED') this.#attempts.delete(job.id);
-    if (request.change.job.version === 0) this.#stays.begin(job.id, phase ?? 'WAITING');
+    if (request.change.job.version === 0)
+      this.#stays.begin(job.id, phase ?? 'WAITING', job.correlationId);
     else if (phase !== null) this.#stays.enter(job.id, phase);
   }
 

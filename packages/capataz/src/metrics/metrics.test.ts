@@ -144,6 +144,44 @@ test('H-46: a scrape is text that Prometheus reads, on both paths, and HEAD too'
   }
 });
 
+test('H-36 H-46: who accepts OpenMetrics gets exemplars with the correlation id of the job', async () => {
+  await using served = await serveEngine({ blueprints });
+  const start = (headers: Record<string, string>) =>
+    ask(served.url, 'POST /api/v1/jobs/task', { headers });
+  await start({ 'x-correlation-id': 'c'.repeat(115) });
+  await start({ 'x-correlation-id': 'demo-1' });
+  await register(served);
+  const task = await take(served);
+  await served.clock.advance(2_000);
+  await report(served, task);
+  const accept = 'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.2';
+  const { headers, text } = await ask(served.url, 'GET /metrics', { headers: { accept } });
+  assert.match(
+    headers.get('content-type') ?? '',
+    /^application\/openmetrics-text; version=1\.0\.0/,
+  );
+  assert.match(
+    text,
+    /^# TYPE jobs_created counter\njobs_created_total 2 # \{correlation_id="demo-1"\} 1 /m,
+  );
+  // What is too long for an exemplar is none.
+  assert.match(text, /^jobs_completed_total 1$/m);
+  assert.match(text, /^# TYPE job_state_duration histogram$/m);
+  assert.match(text, /\n# EOF\n$/);
+  assert.doesNotMatch(text, /\n\n/);
+  const other = await take(served);
+  await served.clock.advance(2_000);
+  await report(served, other);
+  const after = await ask(served.url, 'GET /metrics', { headers: { accept } });
+  assert.match(
+    after.text,
+    /^job_state_duration_bucket\{le="2\.5",state="ASSIGNED"\} 2 # \{correlation_id="demo-1"\} 2 1767225\d+/m,
+  );
+  const plain = await ask(served.url, 'GET /metrics');
+  assert.doesNotMatch(plain.text, /correlation_id/);
+  assert.match(plain.text, /^# TYPE jobs_created_total counter$/m);
+});
+
 test('H-46: where a metrics token is given, it is asked for', async () => {
   await using served = await serveEngine({ blueprints, metricsToken: 'look-only' });
   const scrapeAs = (authorization: string | null) =>
@@ -269,7 +307,7 @@ test('H-ll: gauges say what the store holds, on each instance and from its start
   const { store, engine, clock } = served;
   const other = new Metrics({ clock, sources: () => ({ store, workers: engine.workers }) });
   const own = await scrape(served);
-  const text = await other.text();
+  const { text } = await other.scrape();
   for (const [series, value] of own.values) {
     if (/^(?:jobs|workers|tasks)_in_state|^dlq_size|^outbox/.test(series))
       assert.ok(text.includes(`${series} ${value}\n`), series);

@@ -5,7 +5,8 @@ import type { Committed } from '../engine/committer.ts';
 import type { EngineObserver } from '../engine/observer.ts';
 import type { Clock } from '../std/clock.ts';
 import type { OutboxEvent, OutboxVerdict } from '../store/contract.ts';
-import { createInstruments, type Instruments } from './instruments.ts';
+import { Exemplars, openMetricsType } from './exemplars.ts';
+import { counterNames, createInstruments, type Instruments } from './instruments.ts';
 import { JobMeter } from './job-meter.ts';
 import { LoopLag } from './loop-lag.ts';
 import { Stays } from './stays.ts';
@@ -32,6 +33,7 @@ export class Metrics implements EngineObserver {
   readonly #registry = new Registry();
   readonly #instruments: Instruments = createInstruments(this.#registry);
   readonly #options: MetricsOptions;
+  readonly #exemplars: Exemplars;
   readonly #jobs: JobMeter;
   readonly #workers: Stays<WorkerStatus>;
   readonly #lag: LoopLag;
@@ -39,15 +41,12 @@ export class Metrics implements EngineObserver {
 
   constructor(options: MetricsOptions) {
     this.#options = options;
-    this.#jobs = new JobMeter(this.#instruments, options.clock);
+    this.#exemplars = new Exemplars(options.clock);
+    this.#jobs = new JobMeter(this.#instruments, options.clock, this.#exemplars);
     this.#workers = new Stays(options.clock, (state, seconds) =>
       this.#instruments.workerStateDuration.observe({ state }, seconds),
     );
     this.#lag = new LoopLag(options.clock);
-  }
-
-  get contentType(): string {
-    return this.#registry.contentType;
   }
 
   /** Names of all metrics, without the suffixes of a histogram. */
@@ -55,8 +54,18 @@ export class Metrics implements EngineObserver {
     return this.#registry.getMetricsAsArray().map(({ name }) => name);
   }
 
-  /** @throws CapatazError STORE_UNAVAILABLE */
-  async text(): Promise<string> {
+  /**
+   * OpenMetrics, with exemplars, for who accepts it, else the text format.
+   * @throws CapatazError STORE_UNAVAILABLE
+   */
+  async scrape(accept = ''): Promise<{ readonly text: string; readonly contentType: string }> {
+    const plain = await this.#text();
+    return accept.includes('application/openmetrics-text')
+      ? { text: this.#exemplars.openMetrics(plain), contentType: openMetricsType }
+      : { text: plain, contentType: this.#registry.contentType };
+  }
+
+  async #text(): Promise<string> {
     const { sources, clock } = this.#options;
     this.#gauges ??= new StoredGauges(this.#instruments, sources(), clock);
     await this.#gauges.refresh();
@@ -78,10 +87,11 @@ export class Metrics implements EngineObserver {
     this.#jobs.onCommitted(committed);
   }
 
-  onVerdict(_event: OutboxEvent, verdict: OutboxVerdict['type'], tookMs: number): void {
-    const { eventsPublished, eventsFailed, eventPublishDuration } = this.#instruments;
-    (verdict === 'published' ? eventsPublished : eventsFailed).inc();
-    eventPublishDuration.observe(tookMs / 1_000);
+  onVerdict(event: OutboxEvent, verdict: OutboxVerdict['type'], tookMs: number): void {
+    const name = verdict === 'published' ? 'eventsPublished' : 'eventsFailed';
+    this.#instruments[name].inc();
+    this.#exemplars.counted(counterNames[name], event.correlationId);
+    this.#instruments.eventPublishDuration.observe(tookMs / 1_000);
   }
 
   onWorkerCame(worker: string): void {

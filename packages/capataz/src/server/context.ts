@@ -20,8 +20,7 @@ export type Uploads = WeakSet<Socket>;
 /** What `/metrics` answers. */
 export interface MetricsSource {
   /** @throws CapatazError STORE_UNAVAILABLE */
-  text(): Promise<string>;
-  readonly contentType: string;
+  scrape(accept?: string): Promise<{ readonly text: string; readonly contentType: string }>;
   /** Null: whoever reaches the server may read them. */
   readonly token: string | null;
 }

@@ -96,8 +96,7 @@ export async function serveEngine(options: ServedEngineOptions): Promise<ServedE
     version: '0.0.0-test',
     publicUrl: options.publicUrl ?? null,
     metrics: {
-      text: () => metrics.text(),
-      contentType: metrics.contentType,
+      scrape: (accept) => metrics.scrape(accept),
       token: options.metricsToken ?? null,
     },
     ...(options.files === undefined ? {} : { files: options.files }),

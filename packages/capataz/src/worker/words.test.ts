@@ -2,29 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PermanentError } from 'capataz/worker';
-import type { Log, LogFields } from '../std/log.ts';
+import { listeningLog } from '../testing/listening-log.ts';
 import { settle, VirtualClock } from '../testing/virtual-clock.ts';
 import { last, startWorker, taskBody } from './fixtures/scripted-server.ts';
-
-interface Line {
-  readonly level: string;
-  readonly message: string;
-  readonly fields: LogFields | undefined;
-}
-
-function listeningLog(): { readonly log: Log; readonly lines: Line[] } {
-  const lines: Line[] = [];
-  const writer = (level: string) => (message: string, fields?: LogFields) =>
-    void lines.push({ level, message, fields });
-  const log: Log = {
-    debug: writer('debug'),
-    info: writer('info'),
-    warn: writer('warn'),
-    error: writer('error'),
-    child: () => log,
-  };
-  return { log, lines };
-}
 
 test('each failed run is a warning with skill, attempt, message and stack', async () => {
   const { log, lines } = listeningLog();

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Client, DeadLetterView } from '../../client/index.ts';
+import type { Client, DeadLettersFilter, DeadLetterView } from '../../client/index.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import { clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
@@ -10,7 +10,7 @@ import { limitOf } from './jobs-list.ts';
 interface ListFlags {
   readonly name?: string;
   readonly job?: string;
-  readonly resolved?: true;
+  readonly resolved?: boolean;
   readonly limit: string;
   readonly after?: string;
 }
@@ -45,13 +45,9 @@ function listCommand(context: CliContext): Command {
     .option('--resolved', 'Those that are done with, too.')
     .option('--limit <number>', 'At most so many, 1 to 1000.', '20')
     .option('--after <event>', 'Only letters behind this one: the last of the page before.');
-  return command.action(({ job, limit, ...filter }: ListFlags) =>
+  return command.action((flags: ListFlags) =>
     withSession(command, context, async ({ client, print, asJson }) => {
-      const answer = await client.deadLetters.list({
-        ...filter,
-        ...(job === undefined ? {} : { jobId: job }),
-        limit: limitOf(limit),
-      });
+      const answer = await client.deadLetters.list(filterOf(flags));
       if (asJson) return print.json(answer);
       const header = ['EVENT', 'NAME', 'JOB', 'TRIES', `GIVEN UP (${print.zone})`, 'ERROR'];
       const rows = answer.dead_letters.map((letter) => rowOf(letter, print));
@@ -59,6 +55,16 @@ function listCommand(context: CliContext): Command {
       if (answer.next !== null) print.line(`more: --after ${answer.next}`);
     }),
   );
+}
+
+function filterOf({ name, job, resolved = false, limit, after }: ListFlags): DeadLettersFilter {
+  return {
+    resolved,
+    limit: limitOf(limit),
+    ...(name === undefined ? {} : { name }),
+    ...(job === undefined ? {} : { jobId: job }),
+    ...(after === undefined ? {} : { after }),
+  };
 }
 
 function rowOf(letter: DeadLetterView, print: Printer): string[] {

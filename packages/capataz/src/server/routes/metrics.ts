@@ -21,7 +21,12 @@ export function metricsRoutes(metrics: MetricsSource | null): Route[] {
       description:
         'Figures that come from the store are at most 5 s old. Where the setting `metrics_token` is given, it is asked for.',
       headers: { Authorization: '`Bearer` and the metrics token, where there is one' },
-      answers: { 200: { description: 'Text format 0.0.4', types: ['text/plain'] } },
+      answers: {
+        200: {
+          description: 'Text format 0.0.4; OpenMetrics, with exemplars, for who accepts it',
+          types: ['text/plain', 'application/openmetrics-text'],
+        },
+      },
       errors: ['UNAUTHORIZED', 'STORE_UNAVAILABLE'],
     },
     handle: (call) => answer(metrics, call),
@@ -30,7 +35,8 @@ export function metricsRoutes(metrics: MetricsSource | null): Route[] {
 
 async function answer(metrics: MetricsSource, { request }: Call): Promise<Answer> {
   admit(metrics.token, request.headers.authorization);
-  return { status: 200, text: await metrics.text(), type: metrics.contentType };
+  const { text, contentType } = await metrics.scrape(request.headers.accept);
+  return { status: 200, text, type: contentType };
 }
 
 /** @throws UNAUTHORIZED */
