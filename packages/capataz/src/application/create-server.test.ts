@@ -275,6 +275,69 @@ test('a bus_url that is none stops the start and is named', async () => {
   });
 });
 
+test('S-69 H-32: silence of a wait means nothing while its subscription is down, and the metrics say that it is', async () => {
+  const listens = blueprint({
+    name: 'listens',
+    version: 1,
+    states: {
+      begin: {
+        start: true,
+        to: ['heard', 'silent'],
+        handle: () =>
+          waitFor({
+            on: { go: 'heard', silence: 'silent' },
+            silence: { after: '200ms' },
+            subscription: 'answers',
+          }),
+      },
+      heard: { end: true },
+      silent: { end: 'failed' },
+    },
+  });
+  const bus = createInProcessBus({ clock: systemClock });
+  const queue = { durable: 'answers', exchange: 'topico', patterns: ['respuesta'] };
+  await bus.declare(queue);
+  const source = busSource(bus, queue);
+  let isDown = true;
+  const server = await compose({
+    blueprints: [listens],
+    bus,
+    subscriptions: ({ client }) => [
+      {
+        name: 'answers',
+        source: {
+          subscribe: async (receive, prefetch) => {
+            if (isDown) throw new Error('the broker is away');
+            return source.subscribe(receive, prefetch);
+          },
+        },
+        reconnect: { initialDelayMs: 20, maxDelayMs: 20 },
+        handle: async ({ id, job }) => {
+          await client().signals.send([{ jobId: job, name: 'go', signalId: id }]);
+        },
+      },
+    ],
+  }).start(place());
+  try {
+    const { jobs } = server.client();
+    const { jobId } = await jobs.start('listens');
+    const event = { id: 'e-1', job: jobId, sequence: 1, correlationId: 'c', time: 0 };
+    const words = { originator: 'test', name: 'respuesta', payload: null, trace: null };
+    await bus.publish('topico', { ...event, ...words });
+    for await (const seen of jobs.watch(jobId)) {
+      if (seen.type === 'entry' && seen.entry.type === 'silence_prolonged') break;
+    }
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    assert.match(metrics, /^bus_subscription_live\{subscription="answers"\} 0$/m);
+    isDown = false;
+    assert.equal((await jobs.wait(jobId)).state, 'heard');
+    const after = await (await fetch(`${server.url}/metrics`)).text();
+    assert.match(after, /^bus_subscription_live\{subscription="answers"\} 1$/m);
+  } finally {
+    await server.stop();
+  }
+});
+
 test('S-65: subscriptions handle what comes over the bus as long as the server runs', async () => {
   const bus = createInProcessBus({ clock: systemClock });
   const queue = { durable: 'answers', exchange: 'topico', patterns: ['respuesta'] };

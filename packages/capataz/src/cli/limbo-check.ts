@@ -106,6 +106,7 @@ function deciderOn(store: Store, { clock, random }: CliContext): Decider {
     maxTransitions: defaultSettings.maxTransitions,
     client: (name) => ({ name, plan: null, params: {} }),
     offerLease: () => null,
+    liveForMs: () => Number.POSITIVE_INFINITY,
   });
 }
 

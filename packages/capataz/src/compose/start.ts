@@ -1,7 +1,6 @@
 import { Breakers } from '../breaker/breakers.ts';
 import { type Bus, BusError } from '../bus/contract.ts';
 import { createRabbitBus } from '../bus/rabbit/rabbit-bus.ts';
-import { createSubscriber } from '../bus/subscriber.ts';
 import type { Client } from '../client/index.ts';
 import { readClients, readWorkers } from '../config/access-files.ts';
 import { loadBlueprints } from '../config/blueprint-modules.ts';
@@ -33,6 +32,7 @@ import { checkExposure, isOpenToWorkers } from './exposure.ts';
 import { localFiles } from './local-files.ts';
 import { OwnClients } from './own-clients.ts';
 import { createSchedules } from './schedules.ts';
+import { Subscriptions } from './subscriptions.ts';
 import { testClockRoutes } from './test-clock.ts';
 import { packageVersion } from './version.ts';
 
@@ -118,7 +118,11 @@ async function startParts(
   blueprints: readonly Blueprint[],
 ): Promise<RunningServer> {
   const { config, composition, surroundings, closing, drainMs, clock, log } = starting;
-  const { engine, http } = await createParts(starting, blueprints);
+  const subscriptions = new Subscriptions(
+    await made(composition.subscriptions ?? [], surroundings),
+    starting,
+  );
+  const { engine, http } = await createParts(starting, blueprints, subscriptions);
   const feeds = (await made(composition.feeds ?? [], surroundings)).map(
     (options) => new Feed(options, { events: engine.events, clock, log }),
   );
@@ -141,7 +145,9 @@ async function startParts(
   await composition.onStart?.(server);
   closing.defer(() => allOf(schedules, (schedule) => schedule.stop(drainMs())));
   for (const schedule of schedules) schedule.start();
-  await startSubscribers(starting);
+  // They come last and stop first: what they handle may use everything else.
+  closing.defer(() => subscriptions.stop());
+  subscriptions.start();
   return server;
 }
 
@@ -151,17 +157,10 @@ async function warnOfEvents({ store, log }: Starting): Promise<void> {
   log.warn('events wait for a bus, and none is configured: set bus_url', { events: outbox });
 }
 
-/** They come last and stop first: what they handle may use everything else. */
-async function startSubscribers(starting: Starting): Promise<void> {
-  const { composition, surroundings, closing, clock, random, log } = starting;
-  const subscriptions = await made(composition.subscriptions ?? [], surroundings);
-  const subscribers = subscriptions.map((one) => createSubscriber({ clock, random, log, ...one }));
-  closing.defer(() => allOf(subscribers, (subscriber) => subscriber.stop()));
-}
-
 async function createParts(
   { name, config, entries, clients, store, surroundings, composition, closing, ...world }: Starting,
   blueprints: readonly Blueprint[],
+  subscriptions: Subscriptions,
 ): Promise<{ readonly engine: Engine; readonly http: HttpServer }> {
   const { clock, random, log } = world;
   const shared = { clock, random, log, ...localFiles({ config, clock, random, log }) };
@@ -169,7 +168,7 @@ async function createParts(
   const { bus } = surroundings;
   const sink = bus === null ? {} : { sink: busSink({ bus, breakers, originator: name }) };
   const sources = () => ({ store, workers: engine.workers });
-  const metrics = new Metrics({ clock, sources, breakers: [breakers] });
+  const metrics = new Metrics({ clock, sources, breakers: [breakers], subscriptions });
   metrics.start();
   closing.defer(() => metrics.stop());
   const engine: Engine = createEngine({
@@ -179,6 +178,7 @@ async function createParts(
     observer: metrics,
     blueprints,
     ...engineOptions(config),
+    liveForMs: (name) => subscriptions.liveForMs(name),
     client: clientReader(entries),
   });
   const routes = await made(composition.routes ?? [], surroundings);

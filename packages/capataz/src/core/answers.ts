@@ -303,7 +303,7 @@ export function onWaitDeadline(step: Step, name: TimerName): RefusalReason | nul
       );
     case 'silence':
       if (wait?.type !== 'event') return 'nothing_due';
-      return spendWait(step, name, wait.on.silence ?? wait.on.timeout);
+      return isDeaf(step, wait) ? null : spendWait(step, name, wait.on.silence ?? wait.on.timeout);
     case 'poll':
       if (wait?.type !== 'event' || wait.poll === null) return 'nothing_due';
       return poll(step, wait.poll);
@@ -312,6 +312,23 @@ export function onWaitDeadline(step: Step, name: TimerName): RefusalReason | nul
     default:
       return 'nothing_due';
   }
+}
+
+/** Nothing could be heard, or not for long enough: the silence goes on for what is missing of that. */
+function isDeaf(step: Step, { subscription, poll, silence }: EventWait): boolean {
+  if (subscription === null) return false;
+  const hearingMs = poll?.everyMs ?? silence?.afterMs ?? 0;
+  const liveMs = step.context.liveForMs(subscription) ?? Number.POSITIVE_INFINITY;
+  const missingMs = hearingMs - liveMs;
+  if (missingMs <= 0) return false;
+  step.note({
+    type: 'silence_prolonged',
+    state: step.job.state,
+    reason: liveMs === 0 ? `subscription ${subscription} is down` : `it was down`,
+    delayMs: missingMs,
+  });
+  step.rearm({ name: 'silence', afterMs: missingMs });
+  return true;
 }
 
 function spendWait(step: Step, name: 'deadline' | 'silence', target: string | undefined): null {

@@ -158,6 +158,7 @@ export const eventWait: EventWait = {
   signals: { go: 'done' },
   silence: { afterMs: 60_000, resetBy: 'mapped' },
   poll: null,
+  subscription: null,
 };
 
 /** Has a state of every kind: a `handle` that goes on, one that dispatches, a `run`, a sleep, ends. */
@@ -198,6 +199,7 @@ export function aContext(fields: Partial<DecideContext> = {}): DecideContext {
     chance: 0.5,
     lease: null,
     full: new Map(),
+    liveForMs: () => Number.POSITIVE_INFINITY,
     hash: (text) => `hash of ${text}`,
     prepareChild: (_name, input) => ({ blueprint: sample, input }),
     ...fields,

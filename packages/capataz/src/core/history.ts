@@ -44,6 +44,7 @@ export const historyTypes = [
   'child_ended',
   'wait_begun',
   'wait_timed_out',
+  'silence_prolonged',
   'polled',
   'event_emitted',
   'share_awaited',

@@ -165,6 +165,8 @@ export interface EventWait {
     readonly enter: string | null;
     readonly emit: Emission | null;
   } | null;
+  /** Brings the signals: while it is down, silence means nothing (S-69). */
+  readonly subscription: string | null;
 }
 
 /**

@@ -60,6 +60,7 @@ const event: Wait = {
   signals: {},
   silence: null,
   poll: null,
+  subscription: null,
 };
 
 test('S-6 S-32 a wait for signals needs a silence or a deadline', () => {

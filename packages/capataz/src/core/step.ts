@@ -34,6 +34,8 @@ export interface DecideContext {
   readonly lease: LeaseOffer | null;
   /** Keys that were full when this decision was tried before, and when a share of them expires. */
   readonly full: ReadonlyMap<string, number | null>;
+  /** For how long a bus subscription has been live, ms; 0: it is down; null: there is none of this name. */
+  readonly liveForMs: (subscription: string) => number | null;
   /** SHA-256, in hex. */
   readonly hash: (text: string) => string;
   /**

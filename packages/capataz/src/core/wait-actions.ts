@@ -96,6 +96,12 @@ export interface WaitForOptions<S extends string = string> {
    * in while it waits on.
    */
   readonly poll?: { readonly every: Duration; readonly enter?: S; readonly emit?: Emission };
+  /**
+   * The bus subscription that brings the signals, by its name. While it is down silence means nothing,
+   * and once it is back the wait has at least one poll period more; without a poll, one silence.
+   * Default none.
+   */
+  readonly subscription?: string;
   /** Longest wait in all, which then takes `on.timeout`, else `failed`. */
   readonly deadline?: Duration;
 }

@@ -208,14 +208,22 @@ function childContext({ context }: Step): Step['context'] {
   return { ...context, lease: { ...lease, lease: { ...lease.lease, token: newId() } } };
 }
 
-const waitForKeys: readonly (keyof WaitForOptions)[] = ['on', 'silence', 'poll', 'deadline'];
+const waitForKeys: readonly (keyof WaitForOptions)[] = [
+  'on',
+  'silence',
+  'poll',
+  'subscription',
+  'deadline',
+];
 const deadlineAnswers = ['silence', 'timeout'];
 
 export function beginWaitFor(step: Step, { options }: WaitForAction, data: JsonObject): null {
   checkOptions(step, options, waitForKeys, 'waits for signals');
-  const { silence, poll, deadline } = options;
+  const { silence, poll, subscription = null, deadline } = options;
   if (silence === undefined && deadline === undefined)
     throw fault(step, 'waits for signals with neither silence nor deadline');
+  if (subscription !== null && step.context.liveForMs(subscription) === null)
+    throw fault(step, `waits for subscription "${subscription}", which this server does not have`);
   const targets = Object.entries(targetsOf(step, options.on ?? {}, 'waits for signals'));
   const isAnswer = ([name]: readonly [string, string]): boolean => deadlineAnswers.includes(name);
   const wait: EventWait = {
@@ -234,6 +242,7 @@ export function beginWaitFor(step: Step, { options }: WaitForAction, data: JsonO
             enter: poll.enter ?? null,
             emit: poll.emit === undefined ? null : checkedEmission(poll.emit),
           },
+    subscription,
   };
   if (wait.poll?.enter != null) checkTarget(step, wait.poll.enter);
   if (wait.poll?.everyMs === 0) throw fault(step, 'polls every 0 ms');

@@ -53,6 +53,8 @@ export interface DeciderParts {
   readonly log: Log;
   readonly maxTransitions: number;
   readonly client: (name: string) => ClientInfo;
+  /** See `DecideContext`. */
+  readonly liveForMs: (subscription: string) => number | null;
   /** A lease for a handler that may begin at once, if there is room. */
   readonly offerLease: () => LeaseOffer | null;
 }
@@ -259,6 +261,7 @@ export class Decider {
       chance: random.next(),
       lease: offerLease(),
       full,
+      liveForMs: this.#parts.liveForMs,
       hash: sha256,
       prepareChild: (name, input) => prepareChild(registry, name, input),
     };

@@ -55,6 +55,11 @@ export interface EngineOptions {
   readonly sink?: EventSink;
   readonly relay?: Partial<RelayOptions>;
   readonly timeoutMonitor?: Partial<TimeoutMonitorOptions>;
+  /**
+   * For how long a bus subscription has been live, ms; null: there is none of this name. Default: all
+   * have been for ever.
+   */
+  readonly liveForMs?: (subscription: string) => number | null;
   readonly observer?: EngineObserver;
 }
 
@@ -108,7 +113,8 @@ export class Engine implements EnginePorts {
       onProgressEnd: (jobId, attempt) => live.onProgressEnd(jobId, attempt),
     });
     const offerLease = (): ReturnType<Executor['offerLease']> => executor.offerLease();
-    const decider = new Decider({ ...shared, committer, offerLease });
+    const { liveForMs = () => Number.POSITIVE_INFINITY } = options;
+    const decider = new Decider({ ...shared, committer, offerLease, liveForMs });
     const live: Live = new Live(store);
     const workers = new Workers({
       ...shared,

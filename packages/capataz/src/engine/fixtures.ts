@@ -36,6 +36,7 @@ export interface WorldOptions {
   readonly onForgotten?: OnForgotten;
   readonly sink?: EventSink;
   readonly timeoutMonitor?: Partial<TimeoutMonitorOptions>;
+  readonly liveForMs?: (subscription: string) => number | null;
 }
 
 export async function startWorld(options: WorldOptions): Promise<World> {
@@ -87,7 +88,8 @@ export class World {
   ): Promise<void> {
     this.#boots += 1;
     const process = new SimProcess(`server-${this.#boots}`, this.clock);
-    const { wrapStore, settings = {}, onForgotten = () => undefined, sink } = this.#options;
+    const { wrapStore, settings = {}, onForgotten = () => undefined } = this.#options;
+    const { sink, liveForMs } = this.#options;
     const opened = openMemoryStore(this.#data, { clock: this.clock });
     const store = this.#watched(wrapStore?.(opened) ?? opened, process);
     const engine = createEngine({
@@ -101,6 +103,7 @@ export class World {
       settings,
       onForgotten,
       ...(sink === undefined ? {} : { sink }),
+      ...(liveForMs === undefined ? {} : { liveForMs }),
       timeoutMonitor: this.#options.timeoutMonitor ?? {},
     });
     this.#server = { engine, process };

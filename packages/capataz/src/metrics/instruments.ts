@@ -67,6 +67,11 @@ export function createInstruments(registry: Registry) {
       ['state'],
     ),
     tasksInState: gauge('tasks_in_state', 'Open tasks by state, branches included', ['state']),
+    subscriptionLive: gauge(
+      'bus_subscription_live',
+      'Bus subscriptions of this process: 1 live, 0 down',
+      ['subscription'],
+    ),
     loopLag: gauge(
       'event_loop_lag_seconds',
       'Longest lag of the event loop of this process in the last 15 seconds',

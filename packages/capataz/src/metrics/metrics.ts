@@ -17,11 +17,20 @@ export interface BreakerSource {
   list(): readonly Pick<Breaker, 'name' | 'stateNumber'>[];
 }
 
+/** Who has bus subscriptions. */
+export interface SubscriptionSource {
+  readonly names: readonly string[];
+  /** 0: it is down. */
+  liveForMs(name: string): number | null;
+}
+
 export interface MetricsOptions {
   /** Asked for at the first scrape, when the engine that is observed is there. */
   readonly sources: () => StoredSources;
   readonly clock: Clock;
   readonly breakers?: readonly BreakerSource[];
+  /** Default: there are none. */
+  readonly subscriptions?: SubscriptionSource;
 }
 
 /**
@@ -70,6 +79,7 @@ export class Metrics implements EngineObserver {
     this.#gauges ??= new StoredGauges(this.#instruments, sources(), clock);
     await this.#gauges.refresh();
     this.#showBreakers();
+    this.#showSubscriptions();
     this.#instruments.loopLag.set(this.#lag.seconds);
     return this.#registry.metrics();
   }
@@ -106,6 +116,14 @@ export class Metrics implements EngineObserver {
   onWorkerWent(worker: string): void {
     this.#instruments.workersTerminated.inc();
     this.#workers.end(worker);
+  }
+
+  #showSubscriptions(): void {
+    const { subscriptions } = this.#options;
+    for (const name of subscriptions?.names ?? []) {
+      const isLive = subscriptions?.liveForMs(name) !== 0;
+      this.#instruments.subscriptionLive.set({ subscription: name }, Number(isLive));
+    }
   }
 
   /** Breakers that are gone leave no series. */

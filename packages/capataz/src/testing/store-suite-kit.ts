@@ -390,7 +390,14 @@ export function early(job: Job, item: InboxItem, expiresAfterMs: number | null =
 }
 
 export function awaitingEvent(job: Job, also: Partial<Also> = {}): Change {
-  const wait: Wait = { type: 'event', on: {}, signals: { go: 'merge' }, silence: null, poll: null };
+  const wait: Wait = {
+    type: 'event',
+    on: {},
+    signals: { go: 'merge' },
+    silence: null,
+    poll: null,
+    subscription: null,
+  };
   return changeOf(
     { ...job, status: 'waiting_for_event', wait, lease: null },
     { timers: [{ name: 'deadline', afterMs: day }], also: alsoOf(also) },
