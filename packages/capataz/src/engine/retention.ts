@@ -17,8 +17,9 @@ export type OnForgotten = (jobIds: readonly string[]) => void | Promise<void>;
 
 /** Jobs in one call of the store: some 10 ms of its writing. */
 const jobsAtOnce = 500;
+const lettersAtOnce = 1_000;
 
-/** Forgets ended jobs by age and by number. */
+/** Forgets ended jobs by age and by number, and resolved dead letters by age. */
 export class Retention {
   readonly #parts: RetentionParts;
   #isStopped = false;
@@ -41,6 +42,12 @@ export class Retention {
       if (forgotten.jobIds.length > 0) await onForgotten?.(forgotten.jobIds);
     }
     if (count > 0) log.info('forgot ended jobs', { count });
+    if (olderThanMs !== null) await this.#sweepLetters(olderThanMs);
+  }
+
+  async #sweepLetters(olderThanMs: number): Promise<void> {
+    for (let forgotten = lettersAtOnce; forgotten === lettersAtOnce && !this.#isStopped; )
+      forgotten = await this.#parts.store.forgetLetters(olderThanMs, lettersAtOnce);
   }
 
   /** What is begun ends; nothing more is begun. */

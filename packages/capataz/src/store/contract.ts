@@ -137,6 +137,12 @@ export interface Store {
   resolveLetters(ids: readonly string[], by: string, notes: string): Promise<string[]>;
 
   /**
+   * Forgets dead letters that were resolved more than `olderThanMs` ago, at most `limit`. Unresolved
+   * ones are never touched. @returns how many.
+   */
+  forgetLetters(olderThanMs: number, limit: number): Promise<number>;
+
+  /**
    * Attempts that have been ASSIGNED, or SCHEDULED, for longer than this without a sign of work, the
    * oldest first.
    */

@@ -13,6 +13,7 @@ import {
   second,
   store1,
   workerOf,
+  year,
 } from './store-suite-kit.ts';
 
 /** Events on their way to the bus, and those that nobody would take. */
@@ -159,6 +160,26 @@ export function deadLetterTests(test: StoreTest): void {
     assert.deepEqual(await found({ jobId: 'b' }), ['b1']);
     assert.deepEqual(await found({ ids: ['b1', 'c1'] }), ['b1']);
     assert.deepEqual(await found({ client: 'dev', ids: ['b1'] }), []);
+  });
+
+  test('A-46 resolved dead letters are forgotten by their age, unresolved ones never', async ({
+    store,
+    clock,
+  }) => {
+    const ids = ['e1', 'e2', 'e3'];
+    for (const id of ids) await emitting(store, `job-${id}`, id);
+    await store.settleOutbox(ids.map((id) => ({ type: 'dead', id, error: 'no' })));
+    await store.resolveLetters(['e1'], 'ana', '');
+    await clock.advance(second);
+    await store.resolveLetters(['e2'], 'ana', '');
+    const left = async (): Promise<string[]> =>
+      (await store.deadLetters({ limit: 10, resolvedToo: true })).map(({ id }) => id);
+    assert.equal(await store.forgetLetters(second, 10), 0);
+    await clock.advance(1);
+    assert.deepEqual([await store.forgetLetters(second, 10), await left()], [1, ['e2', 'e3']]);
+    await clock.advance(year);
+    assert.deepEqual([await store.forgetLetters(second, 10), await left()], [1, ['e3']]);
+    assert.equal(await store.forgetLetters(0, 10), 0);
   });
 
   test('dead letters are read page by page', async ({ store }) => {

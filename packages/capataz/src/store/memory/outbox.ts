@@ -114,6 +114,15 @@ export function resolve(
   return found.map(({ id }) => id);
 }
 
+/** @returns how many. */
+export function forgetResolved(data: MemoryData, before: number, limit: number): number {
+  const gone = data.dead
+    .filter(({ resolvedAt }) => resolvedAt !== null && resolvedAt < before)
+    .slice(0, limit);
+  data.dead = data.dead.filter((letter) => !gone.includes(letter));
+  return gone.length;
+}
+
 function unresolved(data: MemoryData, ids: readonly string[]): DeadLetter[] {
   return data.dead.filter(({ id, resolvedAt }) => ids.includes(id) && resolvedAt === null);
 }

@@ -38,7 +38,7 @@ import { applyChange } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
 import { copyOf, MemoryData, write } from './data.ts';
 import { addressed, post, unexpired } from './inbox.ts';
-import { deadLettersOf, outboxPage, redrive, resolve, settle } from './outbox.ts';
+import { deadLettersOf, forgetResolved, outboxPage, redrive, resolve, settle } from './outbox.ts';
 import {
   causesOf,
   classesQueued,
@@ -264,6 +264,10 @@ class MemoryStore implements Store {
 
   async resolveLetters(ids: readonly string[], by: string, notes: string): Promise<string[]> {
     return resolve(this.#data, ids, { by, notes }, this.#begin());
+  }
+
+  async forgetLetters(olderThanMs: number, limit: number): Promise<number> {
+    return forgetResolved(this.#data, this.#begin() - olderThanMs, limit);
   }
 
   async stuck(query: StuckQuery): Promise<StuckAttempt[]> {

@@ -58,6 +58,7 @@ export type Operation = { readonly at: number } & (
       readonly by: string;
       readonly notes: string;
     }
+  | { readonly type: 'forget_letters'; readonly before: number; readonly limit: number }
   | { readonly type: 'take_over'; readonly graceMs: number }
   | { readonly type: 'forget_ended'; readonly what: Forget }
   | { readonly type: 'close' }
@@ -300,7 +301,7 @@ export interface CommitAnswer {
 }
 
 /** What each operation is answered with. */
-export type Answer = CommitAnswer | Forgotten | readonly string[] | string | boolean | null;
+export type Answer = CommitAnswer | Forgotten | readonly string[] | string | number | boolean | null;
 
 /** An answer, and what the references in it mean. */
 export interface Done {

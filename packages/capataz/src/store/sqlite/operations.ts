@@ -47,6 +47,8 @@ export function applyOperation(state: WriterState, operation: Operation, bag: Te
       return redriveLetters(state, operation.ids, at);
     case 'resolve_letters':
       return resolveLetters(state, operation, at);
+    case 'forget_letters':
+      return statements.run('dlq-forget', operation.before, operation.limit).changes;
     case 'take_over':
       statements.run('leases-end', at);
       statements.run('silences-prolong', at, at + operation.graceMs);

@@ -166,6 +166,12 @@ export class OpenSqliteStore implements SqliteStore {
     })) as string[];
   }
 
+  async forgetLetters(olderThanMs: number, limit: number): Promise<number> {
+    const at = this.#time.now();
+    const operation = { type: 'forget_letters', at, before: at - olderThanMs, limit } as const;
+    return (await this.#write(operation)) as number;
+  }
+
   async history(jobId: string, after: number, limit: number): Promise<StoredEntry[]> {
     return this.#read((reads) => reads.history(jobId, after, limit));
   }

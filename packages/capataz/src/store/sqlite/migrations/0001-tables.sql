@@ -266,4 +266,5 @@ CREATE TABLE outbox_dlq (
 ) STRICT;
 CREATE INDEX outbox_dlq_moved_at ON outbox_dlq (moved_at);
 CREATE INDEX outbox_dlq_event_type ON outbox_dlq (event_type);
+CREATE INDEX outbox_dlq_resolved_at ON outbox_dlq (resolved_at) WHERE resolved_at IS NOT NULL;
 CREATE INDEX outbox_dlq_unresolved ON outbox_dlq (id) WHERE resolved_at IS NULL;
