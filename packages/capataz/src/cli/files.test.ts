@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { createClient } from '../client/index.ts';
-import { until } from '../files/fixtures.ts';
+import { until } from '../testing/until.ts';
 import { doubleModule, removeFolder, temporaryFolder } from './fixtures/context.ts';
 import { CliProcess } from './fixtures/processes.ts';
 

@@ -3,9 +3,10 @@ import { createReadStream, writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { createClient } from 'capataz/client';
-import { chunks, preparedDisk, until, zeros } from '../files/fixtures.ts';
+import { chunks, preparedDisk, zeros } from '../files/fixtures.ts';
 import { echoBlueprint } from '../testing/echo-blueprint.ts';
 import { serveEngine } from '../testing/served-engine.ts';
+import { until } from '../testing/until.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 
 const blueprints = [echoBlueprint];

@@ -10,8 +10,9 @@ import { blueprint } from '../core/blueprint.ts';
 import { startWorld } from '../engine/fixtures.ts';
 import type { EventSink } from '../engine/relay.ts';
 import { systemRandom } from '../std/random.ts';
-import { Inbox, turnsUntil } from '../testing/bus-suite-kit.ts';
+import { Inbox } from '../testing/bus-suite-kit.ts';
 import { rabbitService } from '../testing/services.ts';
+import { until } from '../testing/until.ts';
 import { busSink, judgeBus } from './bus-sink.ts';
 
 const service = await rabbitService();
@@ -62,7 +63,7 @@ async function begin(bus: Bus) {
   sink.behind = busSink({ bus, breakers, originator: 'test' });
   const second = async (): Promise<void> => {
     await world.advance(1_000);
-    await turnsUntil(() => sink.inFlight === 0);
+    await until(() => sink.inFlight === 0);
   };
   return { world, breakers, second };
 }

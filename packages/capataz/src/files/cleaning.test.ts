@@ -12,10 +12,11 @@ import { createMemoryStore } from '../store/memory/index.ts';
 import { ask } from '../testing/ask.ts';
 import { echoBlueprint } from '../testing/echo-blueprint.ts';
 import { type ServedEngine, serveEngine } from '../testing/served-engine.ts';
+import { until } from '../testing/until.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { FileCleaner } from './cleaner.ts';
 import type { FilesOptions } from './contract.ts';
-import { chunks, type Disk, HeardLog, preparedDisk, until } from './fixtures.ts';
+import { chunks, type Disk, HeardLog, preparedDisk } from './fixtures.ts';
 
 const instantBlueprint = blueprint({
   name: 'instant',

@@ -3,11 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { assert } from '../std/assert.ts';
 import { systemClock } from '../std/clock.ts';
 import { type Log, silentLog } from '../std/log.ts';
 import { systemRandom } from '../std/random.ts';
-import { settle } from '../testing/virtual-clock.ts';
 import type { FilesOptions, OpenedFile } from './contract.ts';
 import { LocalFiles, type LocalFilesOptions } from './local-files.ts';
 
@@ -91,16 +89,5 @@ export class HeardLog {
     const known = this.#heard.get(message) ?? Promise.withResolvers<void>();
     this.#heard.set(message, known);
     return known;
-  }
-}
-
-const longestWaitMs = 60_000;
-
-/** Turn after turn of the loop, in which sockets and disks get theirs. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const endsAt = systemClock.steady() + longestWaitMs;
-  while (!(await holds())) {
-    assert(systemClock.steady() < endsAt, `waited in vain until ${holds}`);
-    await settle();
   }
 }

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { type Blueprint, blueprint, finish, type RunningJob } from '../index.ts';
 import { ask } from '../testing/ask.ts';
 import { type ServedEngine, serveEngine } from '../testing/served-engine.ts';
-import { chunks, preparedDisk, textOf, until, zeros } from './fixtures.ts';
+import { until } from '../testing/until.ts';
+import { chunks, preparedDisk, textOf, zeros } from './fixtures.ts';
 
 /** Runs this once and finishes; what it throws fails the test. */
 function running(run: (job: RunningJob) => Promise<void>): {

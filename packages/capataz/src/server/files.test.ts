@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { FilesOptions } from '../files/contract.ts';
-import { type Disk, HeardLog, preparedDisk, until, zeros } from '../files/fixtures.ts';
+import { type Disk, HeardLog, preparedDisk, zeros } from '../files/fixtures.ts';
 import { type Asked, type AskOptions, ask } from '../testing/ask.ts';
 import { echoBlueprint } from '../testing/echo-blueprint.ts';
 import {
@@ -17,6 +17,7 @@ import {
   type ServedEngineOptions,
   serveEngine,
 } from '../testing/served-engine.ts';
+import { until } from '../testing/until.ts';
 import type { OpenApiDocument } from './docs/openapi.ts';
 
 const access = {

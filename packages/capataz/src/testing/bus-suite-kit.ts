@@ -104,11 +104,6 @@ export async function one(inbox: Inbox, number = 1): Promise<Delivery> {
   return delivery;
 }
 
-/** Lets the event loop turn until something holds that nothing announces. */
-export async function turnsUntil(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
-}
-
 export async function rejectsWith(code: string, promise: Promise<unknown>): Promise<void> {
   await assert.rejects(promise, (error) => error instanceof BusError && error.code === code);
 }

@@ -14,8 +14,8 @@ import {
   type Stage,
   type StageTest,
   stageTest,
-  turnsUntil,
 } from './bus-suite-kit.ts';
+import { until } from './until.ts';
 
 /** The conformance suite: what every bus must do, in the same words. */
 export function busSuite(name: string, open: OpenBus): void {
@@ -238,7 +238,7 @@ function deadTests(test: StageTest): void {
     assert.deepEqual(inbox.ids, ['a', 'b']);
     assert.equal(stage.bus.health().undecodable, 1);
     (await one(inbox, 2)).ack();
-    await turnsUntil(() => stage.bus.health().deadLettered === 1);
+    await until(() => stage.bus.health().deadLettered === 1);
     assert.deepEqual(await letters(stage.bus, queue.durable), [
       '?: undecodable: made for this test',
     ]);
@@ -349,7 +349,7 @@ function subscriberTests(test: StageTest): void {
         if (id === '2') throw new Error('not this one');
       },
     });
-    await turnsUntil(() => {
+    await until(() => {
       const { handled, deadLettered } = subscriber.health().events;
       return handled === 2 && deadLettered === 1;
     });

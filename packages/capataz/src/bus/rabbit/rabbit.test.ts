@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { systemRandom } from '../../std/random.ts';
 import { busSuite } from '../../testing/bus-suite.ts';
-import { eventOf, Inbox, one, turnsUntil } from '../../testing/bus-suite-kit.ts';
+import { eventOf, Inbox, one } from '../../testing/bus-suite-kit.ts';
 import { rabbitService } from '../../testing/services.ts';
+import { until } from '../../testing/until.ts';
 import { VirtualClock } from '../../testing/virtual-clock.ts';
 import { type Bus, type BusCodec, BusError } from '../contract.ts';
 import { eventHeaders } from '../envelope.ts';
@@ -122,12 +123,12 @@ test('H-26 H-31 while connections are refused it waits longer each time; then al
   scene.proxy.refuse();
   await down;
   for (const nominalMs of [1_000, 2_000, 4_000]) {
-    await turnsUntil(() => subscriber.health().nominalDelayMs === nominalMs);
+    await until(() => subscriber.health().nominalDelayMs === nominalMs);
     const attempt = scene.proxy.connection();
     await scene.clock.advance(nominalMs);
     await attempt;
   }
-  await turnsUntil(() => subscriber.health().nominalDelayMs === 8_000);
+  await until(() => subscriber.health().nominalDelayMs === 8_000);
   for (let number = 0; number < 100; number += 1) await scene.post(String(number));
   scene.proxy.pass();
   await scene.clock.advance(8_000);
@@ -177,7 +178,7 @@ test('H-x a publisher that gets no confirmation says so, and publishes again ove
   scene.proxy.stall();
   const doubtful = scene.bus.publish(scene.queue.exchange, eventOf('2'));
   const refused = assert.rejects(doubtful, isDown(/not confirmed within 10000 ms/));
-  await turnsUntil(() => scene.clock.pending > 0);
+  await until(() => scene.clock.pending > 0);
   await scene.clock.advance(10_000);
   await refused;
   assert.equal(scene.bus.health().isUp, false);
@@ -241,7 +242,7 @@ test('H-o what others have published as no JSON at all becomes a dead letter', a
   });
   await scene.bus.publish(exchange, eventOf('1'));
   await one(inbox);
-  await turnsUntil(() => scene.bus.health().deadLettered === 4);
+  await until(() => scene.bus.health().deadLettered === 4);
   const keys: string[] = [];
   await scene.bus.reviewDead(durable, ({ message, reason }) => {
     keys.push(message.routingKey);

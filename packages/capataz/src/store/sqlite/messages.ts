@@ -301,7 +301,14 @@ export interface CommitAnswer {
 }
 
 /** What each operation is answered with. */
-export type Answer = CommitAnswer | Forgotten | readonly string[] | string | number | boolean | null;
+export type Answer =
+  | CommitAnswer
+  | Forgotten
+  | readonly string[]
+  | string
+  | number
+  | boolean
+  | null;
 
 /** An answer, and what the references in it mean. */
 export interface Done {
