@@ -146,7 +146,8 @@ async function createParts(
   const { bus } = surroundings;
   const sink = bus === null ? {} : { sink: busSink({ bus, breakers, originator: name }) };
   const sources = () => ({ store, workers: engine.workers });
-  const metrics = new Metrics({ clock, sources, breakers: [breakers] });
+  const circuits = { list: () => engine.circuits.list() };
+  const metrics = new Metrics({ clock, sources, breakers: [breakers, circuits] });
   metrics.start();
   closing.defer(() => metrics.stop());
   const engine: Engine = createEngine({

@@ -11,6 +11,7 @@ import type { Store } from '../store/contract.ts';
 import { announce } from './announce.ts';
 import { HeldAttempts } from './attempts.ts';
 import { Caretaker } from './caretaker.ts';
+import { type CircuitOptions, Circuits } from './circuits.ts';
 import { type Committed, Committer } from './committer.ts';
 import { Decider } from './decider.ts';
 import { Executor } from './executor.ts';
@@ -54,6 +55,8 @@ export interface EngineOptions {
   readonly sink?: EventSink;
   readonly relay?: Partial<RelayOptions>;
   readonly timeoutMonitor?: Partial<TimeoutMonitorOptions>;
+  /** When a worker that keeps losing tasks is left alone. Default: as any breaker. */
+  readonly circuits?: CircuitOptions;
   readonly observer?: EngineObserver;
 }
 
@@ -74,6 +77,8 @@ export class Engine implements EnginePorts {
   readonly #log: Log;
   readonly timeoutMonitor: TimeoutMonitor;
   readonly workers: Workers;
+  /** Of the workers that are there. */
+  readonly circuits: Circuits;
   readonly #store: Store;
   readonly #lobby: Lobby;
   readonly #executor: Executor;
@@ -101,6 +106,12 @@ export class Engine implements EnginePorts {
       maxTransitions: settings.maxTransitions,
     };
     const committer = new Committer(shared);
+    const circuits = new Circuits({
+      ...shared,
+      options: options.circuits ?? {},
+      isPresent: (worker) => workers.isPresent(worker),
+      serve: (worker) => committer.serve(worker),
+    });
     const executor: Executor = new Executor({
       ...shared,
       onProgress: (jobId, progress) => live.onProgress(jobId, progress),
@@ -109,8 +120,9 @@ export class Engine implements EnginePorts {
     const offerLease = (): ReturnType<Executor['offerLease']> => executor.offerLease();
     const decider = new Decider({ ...shared, committer, offerLease });
     const live: Live = new Live(store);
-    const workers = new Workers({
+    const workers: Workers = new Workers({
       ...shared,
+      circuits,
       committer,
       decider,
       onProgress: (jobId, progress) => live.onProgress(jobId, progress),
@@ -123,16 +135,10 @@ export class Engine implements EnginePorts {
       onSilence: (worker) => workers.onSilence(worker),
       onLate: () => workers.onLate(),
     });
-    committer.onCommitted((committed) => executor.onCommitted(committed));
-    committer.onCommitted((committed) => timekeeper.onCommitted(committed));
-    committer.onCommitted((committed) => live.onCommitted(committed));
-    const { observer } = options;
-    if (observer !== undefined) {
-      committer.onCommitted((committed) => observer.onCommitted(committed));
-      committer.onCommitted((committed) => workers.onCommitted(committed));
-    }
     const relay = relayOf({ ...shared, sink: options.sink, relay: options.relay });
-    committer.onCommitted((committed) => relay?.onCommitted(committed));
+    const { observer } = options;
+    for (const part of [circuits, workers, executor, timekeeper, live, observer, relay])
+      committer.onCommitted((committed) => part?.onCommitted(committed));
     this.#relay = relay;
     this.#log = options.log;
     this.timeoutMonitor = new TimeoutMonitor({
@@ -145,6 +151,7 @@ export class Engine implements EnginePorts {
     this.blueprints = registry;
     this.events = live;
     this.workers = workers;
+    this.circuits = circuits;
     this.jobs = new Jobs({
       ...shared,
       committer,
@@ -217,6 +224,7 @@ export class Engine implements EnginePorts {
     await this.#timekeeper.stop();
     await this.#relay?.stop();
     await this.timeoutMonitor.stop();
+    this.circuits.stop();
     await this.#cleaner?.stop();
   }
 
