@@ -217,7 +217,9 @@ export class Step {
   }
 
   emit(emission: Emission): void {
-    this.#emits.push({ id: this.context.newId(), ...emission });
+    const number = this.job.emitted + 1;
+    this.set({ emitted: number });
+    this.#emits.push({ id: this.context.newId(), number, ...emission });
   }
 
   start(child: Change): void {

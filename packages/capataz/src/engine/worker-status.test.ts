@@ -124,6 +124,7 @@ test('H-ff with its last task a draining worker goes on to its end, which a rest
   await world.create('one-task');
   const task = await worker.takeOne();
   await world.engine.workers.drain('w1');
+  await worker.beat();
   await worker.report(task);
   assert.equal(await statusOf(world), 'TERMINATING');
   await worker.beat();

@@ -386,7 +386,7 @@ export interface StuckAttempt {
 export interface OutboxEvent {
   readonly id: string;
   readonly jobId: string;
-  /** Of the last entry of the commit that emitted it. */
+  /** Its place among the events of its job: 1, 2, 3 …, so that a missing one shows (H-w). */
   readonly sequence: number;
   readonly exchange: string;
   readonly name: string;

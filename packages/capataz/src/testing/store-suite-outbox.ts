@@ -17,13 +17,13 @@ import {
 
 /** Events on their way to the bus, and those that nobody would take. */
 
-function emitted(id: string, name = 'done'): Emitted {
-  return { id, exchange: 'topic', name, payload: { of: id } };
+function emitted(id: string, number: number): Emitted {
+  return { id, number, exchange: 'topic', name: 'done', payload: { of: id } };
 }
 
 /** A job whose first step emits these. */
 function emitting(store: Store, jobId: string, ...ids: readonly string[]) {
-  const also = alsoOf({ emits: ids.map((id) => emitted(id)) });
+  const also = alsoOf({ emits: ids.map((id, index) => emitted(id, index + 1)) });
   return store1(store, changeOf(newJob(jobId), { also }));
 }
 
