@@ -1,3 +1,4 @@
+import type { WorkerStatus } from '../core/status.ts';
 import { silenceMs, type WorkerRecord } from '../core/worker.ts';
 import { holdJobs, markConnecting, markReady, type WorkerChange } from '../core/worker-machine.ts';
 import { CapatazError } from '../protocol/errors.ts';
@@ -12,6 +13,12 @@ interface RollParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly observer?: Pick<EngineObserver, 'onWorkerCame' | 'onWorkerStatus'>;
+}
+
+/** A worker that has just registered, and the steps that it took to READY. */
+interface Arrival {
+  readonly presence: Presence;
+  readonly steps: readonly WorkerStatus[];
 }
 
 /**
@@ -51,22 +58,21 @@ export class Roll {
   }
 
   /** Whoever registers begins anew, and keeps what it holds where its process is the same. */
-  enter(record: Omit<WorkerRecord, 'status'>): Presence {
+  enter(record: Omit<WorkerRecord, 'status'>): Arrival {
     const fresh: WorkerRecord = { ...record, status: 'CREATING' };
     const presence = new Presence(fresh, this.#parts.clock, silenceMs(fresh));
-    presence.apply(markConnecting);
-    presence.apply(markReady);
+    const changes = [markConnecting, markReady].map((operation) => presence.apply(operation));
     this.#present.set(record.id, presence);
-    return presence;
+    return { presence, steps: changes.flatMap(({ steps }) => steps) };
   }
 
   /** It is stored now, so that others may hear of it. */
-  welcome(presence: Presence, { isNew }: { readonly isNew: boolean }): void {
+  welcome({ presence, steps }: Arrival, { isNew }: { readonly isNew: boolean }): void {
     const { observer } = this.#parts;
     const { id, status } = presence.record;
     if (isNew) {
       observer?.onWorkerCame(id);
-      for (const step of ['CONNECTING', 'READY'] as const) observer?.onWorkerStatus(id, step);
+      for (const step of steps) observer?.onWorkerStatus(id, step);
     }
     observer?.onWorkerStatus(id, status);
     this.follow(id);

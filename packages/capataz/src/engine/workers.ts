@@ -116,11 +116,11 @@ export class Workers implements WorkersPort {
       if (this.#roll.isCurrent(former)) this.#roll.leave(former, markLost);
     }
     const incarnation = random.id();
-    const presence = this.#roll.enter({ ...worker, incarnation, registeredAt: clock.now() });
+    const arrival = this.#roll.enter({ ...worker, incarnation, registeredAt: clock.now() });
     lobby.workerChanged(id);
-    await this.#save(presence);
-    this.#roll.welcome(presence, { isNew: former === undefined || isSuccessor });
-    return presence.record;
+    await this.#save(arrival.presence);
+    this.#roll.welcome(arrival, { isNew: former === undefined || isSuccessor });
+    return arrival.presence.record;
   }
 
   /** What a commit gave to workers or took from them may have made them busy, or ready again. */
