@@ -8,7 +8,7 @@ const seconds = 10;
 
 describe('real processes under kill -9, SIGSTOP and SIGTERM', () => {
   for (let seed = 1; seed <= runs; seed += 1) {
-    it(`B-009 B-057 run ${seed}: nothing lost, nothing doubled, nothing stuck`, async (t) => {
+    it(`B-009 B-057 H-51 run ${seed}: nothing lost, nothing doubled, nothing stuck`, async (t) => {
       const { jobs, kills, problems } = await chaos({ seed, seconds });
       t.diagnostic(`${jobs} jobs, ${kills} kills`);
       assert.deepEqual(problems, []);

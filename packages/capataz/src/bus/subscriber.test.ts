@@ -272,7 +272,7 @@ test('H-29 what goes wrong is told, and health says since when it is down and wh
   await subscriber.stop();
 });
 
-test('H-32 after an outage of 10 min it is back within a minute, whatever was drawn and however attempts fail', async () => {
+test('H-32 H-q after an outage of 10 min it is back within a minute, whatever was drawn and however attempts fail', async () => {
   for (const draw of [0, 0.25, 0.5, 0.75, 0.999]) {
     for (const outcome of ['fail', 'hang'] as const) {
       for (const extraMs of [0, 5 * second, 20 * second, 47 * second]) {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { registration } from '../engine/fixtures.ts';
 import { serveEngine } from '../testing/served-engine.ts';
 import { doubleModule, echoModule, folderWith, runIn } from './fixtures/context.ts';
 
@@ -77,6 +78,24 @@ test('without a data folder the server at the usual address is meant, as for a w
   assert.equal(drained.code, 4);
   assert.match(drained.stderr, /error WORKER_NOT_FOUND: there is no worker "nope"\n/);
   assert.equal(existsSync(join(folder, '.capataz')), false);
+});
+
+test('a drain is told, called off with --undo, and refused where it changes nothing', async () => {
+  const folder = folderWith();
+  await using served = await serveEngine({ blueprints: [] });
+  const defaultUrl = served.url;
+  await served.engine.workers.register(registration('w1', {}));
+  const run = (...words: string[]) => runIn(folder, ['workers', ...words], { defaultUrl });
+  assert.equal((await run('drain', 'w1')).stdout, 'worker w1 draining\n');
+  assert.match((await run('list')).stdout, /^w1 +DRAINING +closed +0\/1 /m);
+  const twice = await run('drain', 'w1');
+  assert.equal(twice.code, 4);
+  assert.match(
+    twice.stderr,
+    /INVALID_WORKER_STATE_TRANSITION: worker "w1" is DRAINING .*\n {2}`cap/,
+  );
+  assert.equal((await run('drain', 'w1', '--undo')).stdout, 'worker w1 takes tasks again\n');
+  assert.match((await run('list')).stdout, /^w1 +READY /m);
 });
 
 test('a bad variable stops the commands that use it and no others', async () => {

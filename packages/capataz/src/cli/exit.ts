@@ -46,6 +46,7 @@ const nextSteps: Readonly<Partial<Record<ErrorCode, string>>> = {
   JOB_NOT_FOUND: '`capataz jobs list` shows the jobs of this client.',
   BLUEPRINT_NOT_FOUND: 'See that the module lies in the folder of --blueprints.',
   WORKER_NOT_FOUND: '`capataz workers list` shows who is there.',
+  INVALID_WORKER_STATE_TRANSITION: '`capataz workers list` shows the status of each worker.',
   SIGNAL_REFUSED: '`capataz why <job>` tells what it waits for.',
   DECISION_REFUSED: '`capataz approvals show <job>` tells what is asked now.',
   NOT_QUARANTINED: '`capataz jobs show <id>` tells its status.',

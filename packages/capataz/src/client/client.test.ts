@@ -94,6 +94,10 @@ test('every method speaks to its route', async () => {
   await register(served);
   assert.deepEqual(await client.workers.drain('w1'), { status: 'draining' });
   assert.equal((await client.workers.list())[0]?.status, 'DRAINING');
+  const code = 'INVALID_WORKER_STATE_TRANSITION';
+  await assert.rejects(client.workers.drain('w1'), { code });
+  assert.deepEqual(await client.workers.cancelDrain('w1'), { status: 'ready' });
+  await assert.rejects(client.workers.cancelDrain('w1'), { code });
   assert.deepEqual([await client.health(), await client.ready()], [true, true]);
   for await (const { position, job_id } of client.events()) {
     assert.ok([first.jobId, last.jobId].includes(job_id));

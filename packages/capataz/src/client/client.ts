@@ -1,6 +1,7 @@
 import type {
   BlueprintsAnswer,
   BlueprintView,
+  CancelDrainAnswer,
   DrainAnswer,
   JobEventView,
   WorkersAnswer,
@@ -45,8 +46,16 @@ export interface Client {
   };
   readonly workers: {
     list(): Promise<readonly WorkerView[]>;
-    /** No further tasks go to it. @throws WORKER_NOT_FOUND */
+    /**
+     * No further tasks go to it.
+     * @throws WORKER_NOT_FOUND, INVALID_WORKER_STATE_TRANSITION where it drains already
+     */
     drain(id: string): Promise<DrainAnswer>;
+    /**
+     * It takes tasks again.
+     * @throws WORKER_NOT_FOUND, INVALID_WORKER_STATE_TRANSITION where it does not drain
+     */
+    cancelDrain(id: string): Promise<CancelDrainAnswer>;
   };
   /** Entries of all jobs of this client with their positions, live, for ever. */
   events(options?: WatchOptions): AsyncIterable<PositionedEvent>;
@@ -120,13 +129,13 @@ function workerMethods(http: Http): Client['workers'] {
     async list() {
       return (await http.json<WorkersAnswer>({ method: 'GET', path: '/api/v1/workers' })).workers;
     },
-    drain: (id) =>
-      http.json({
-        method: 'POST',
-        path: `/api/v1/workers/${encodeURIComponent(id)}/drain`,
-        retry: 'always',
-      }),
+    drain: (id) => http.json({ method: 'POST', path: drainPath(id) }),
+    cancelDrain: (id) => http.json({ method: 'POST', path: `${drainPath(id)}/cancel` }),
   };
+}
+
+function drainPath(worker: string): string {
+  return `/api/v1/workers/${encodeURIComponent(worker)}/drain`;
 }
 
 function blueprintPath(name: string): string {

@@ -168,7 +168,13 @@ async function createParts(
   const { bus } = surroundings;
   const sink = bus === null ? {} : { sink: busSink({ bus, breakers, originator: name }) };
   const sources = () => ({ store, workers: engine.workers });
-  const metrics = new Metrics({ clock, sources, breakers: [breakers], subscriptions });
+  const circuits = { list: () => engine.circuits.list() };
+  const metrics = new Metrics({
+    clock,
+    sources,
+    breakers: [breakers, circuits],
+    subscriptions,
+  });
   metrics.start();
   closing.defer(() => metrics.stop());
   const engine: Engine = createEngine({

@@ -69,6 +69,8 @@ export interface FiredDeadline {
 /** An emission with the id that it keeps through all repetitions. */
 export interface Emitted extends Emission {
   readonly id: string;
+  /** Its place among the events of its job, from 1. */
+  readonly number: number;
 }
 
 /** Thrown away where the job has ended, or waits for no child of that id (`child`). */

@@ -28,6 +28,7 @@ export function aJob(fields: Partial<Job> = {}): Job {
     state: 'start',
     entry: 0,
     hops: 0,
+    emitted: 0,
     failures: 0,
     held: false,
     wait: null,

@@ -20,6 +20,8 @@ export interface Job {
   readonly entry: number;
   /** Transitions since the last wait: the loop guard. */
   readonly hops: number;
+  /** Events that it has emitted: the last one's number. */
+  readonly emitted: number;
   /** Failures of the present state's handler in this entry. */
   readonly failures: number;
   /** Set by an operator: no handler is claimed and no task handed out, deadlines go on. */

@@ -31,6 +31,7 @@ export function newJob(blueprint: Blueprint, start: JobStart): Job {
     state: blueprint.start,
     entry: 0,
     hops: 0,
+    emitted: 0,
     failures: 0,
     held: false,
     wait: null,

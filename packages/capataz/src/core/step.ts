@@ -220,9 +220,11 @@ export class Step {
 
   emit(emission: Emission): void {
     const id = this.context.newId();
+    const number = this.job.emitted + 1;
+    this.set({ emitted: number });
     const { exchange, name } = emission;
-    this.#emits.push({ id, ...emission });
-    this.note({ type: 'event_emitted', details: { id, exchange, name } });
+    this.#emits.push({ id, number, ...emission });
+    this.note({ type: 'event_emitted', number, details: { id, exchange, name } });
   }
 
   start(child: Change): void {

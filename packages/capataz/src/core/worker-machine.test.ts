@@ -9,6 +9,7 @@ import {
   completeJob,
   drain,
   forceKill,
+  holdJobs,
   type InvalidWorkerStateTransition,
   isOperationalWorker,
   isTerminalWorker,
@@ -17,6 +18,8 @@ import {
   markReady,
   markTerminated,
   newWorker,
+  signOff,
+  statusHolding,
   terminate,
   type WorkerAggregate,
   type WorkerChange,
@@ -302,6 +305,53 @@ test('S-38 a drain with several jobs ends with the last one', () => {
   const first = changed(completeJob(draining, 6_000));
   assert.deepEqual([first.worker.status, first.steps], ['DRAINING', []]);
   assert.deepEqual(changed(completeJob(first.worker, 7_000)).steps, ['TERMINATING']);
+});
+
+test('S-38 who is told what it holds is where assigning and ending one by one leads', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 3 }),
+      fc.array(fc.constantFrom('assign', 'complete', 'drain', 'cancel'), { maxLength: 30 }),
+      (slots, sequence) => {
+        let single = ready({ ephemeral: false, slots });
+        let told = single;
+        for (const [index, word] of sequence.entries()) {
+          const operation = {
+            assign: (worker: WorkerAggregate) => assignJob(worker, 9_000, `job-${index}`),
+            complete: (worker: WorkerAggregate) => completeJob(worker, 9_000),
+            drain: (worker: WorkerAggregate) => drain(worker, 9_000),
+            cancel: (worker: WorkerAggregate) => cancelDrain(worker, 9_000),
+          }[word];
+          const outcome = operation(single);
+          if (outcome.type !== 'changed') continue;
+          single = outcome.worker;
+          const isLoad = word === 'assign' || word === 'complete';
+          const load = single.currentJobs.length;
+          if (isLoad) assert.equal(statusHolding(told, load), single.status);
+          const other = isLoad ? holdJobs(told, 9_000, single.currentJobs) : operation(told);
+          told = changed(other).worker;
+          assert.deepEqual([told.status, told.currentJobs], [single.status, single.currentJobs]);
+        }
+      },
+    ),
+  );
+});
+
+test('S-38 more jobs than slots may lie with a long-lived worker; it is BUSY until one slot is free', () => {
+  const full = changed(holdJobs(ready({ ephemeral: false, slots: 2 }), 5_000, ['a', 'b', 'c']));
+  assert.deepEqual([full.steps, full.worker.currentJobs], [['BUSY'], ['a', 'b', 'c']]);
+  assert.deepEqual(changed(holdJobs(full.worker, 6_000, ['b', 'c'])).steps, []);
+  assert.deepEqual(changed(holdJobs(full.worker, 6_000, ['c'])).steps, ['READY']);
+  refused(holdJobs(newWorker('w1', 1_000), 9_000, ['a']));
+  refused(holdJobs(inStatus('TERMINATED'), 9_000, ['a']));
+});
+
+test('H-hh who signs off ends by recorded steps, and only with empty hands', () => {
+  const idle = changed(signOff(ready({ ephemeral: false }), 9_000));
+  assert.deepEqual(idle.steps, ['TERMINATING', 'TERMINATED']);
+  const ending = inStatus('TERMINATING', { currentJobs: [] });
+  assert.deepEqual(changed(signOff(ending, 9_000)).steps, ['TERMINATED']);
+  assert.match(refused(signOff(inStatus('DRAINING'), 9_000)).reason, /still holds/);
 });
 
 test('S-38 a worker that ends with its first job has one slot', () => {

@@ -89,16 +89,23 @@ export function checkWorkerTransition(
   return workerMayBecome(status, to) ? null : refused({ id, status }, to, reason);
 }
 
+export interface NewWorker {
+  readonly ephemeral?: boolean;
+  readonly slots?: number;
+  /** Of one that was known before this process: the status in which it was stored. */
+  readonly status?: WorkerStatus;
+}
+
 export function newWorker(
   id: string,
   now: number,
-  { ephemeral = true, slots = 1 }: { readonly ephemeral?: boolean; readonly slots?: number } = {},
+  { ephemeral = true, slots = 1, status = 'CREATING' }: NewWorker = {},
 ): WorkerAggregate {
   assert(Number.isInteger(slots) && slots >= 1, 'a worker has at least one slot');
   assert(!ephemeral || slots === 1, 'a worker that ends with its first job has one slot');
   return {
     id,
-    status: 'CREATING',
+    status,
     ephemeral,
     slots,
     currentJobs: [],
@@ -163,6 +170,35 @@ function statusAfterJob({ ephemeral, status }: WorkerAggregate, jobsLeft: number
   return jobsLeft > 0 ? 'DRAINING' : 'TERMINATING';
 }
 
+/**
+ * It holds these jobs now: what was given and what ended or came back since the last time, at once,
+ * so that no status shows that lasted no time. It leads to where assigning and ending them one by
+ * one leads. A long-lived worker may hold more than it has slots for: the rest waits there.
+ */
+export function holdJobs(
+  worker: WorkerAggregate,
+  now: number,
+  currentJobs: readonly string[],
+): WorkerOutcome {
+  const reason = 'jobs given or back';
+  if (workerCategory(worker.status) === 'provisioning' || isTerminalWorker(worker.status))
+    return refused(worker, 'BUSY', `${reason}: it can hold none`);
+  const to = statusHolding(worker, currentJobs.length);
+  const steps = to === worker.status ? [] : [to];
+  return walk(worker, steps, reason, { updatedAt: now, currentJobs });
+}
+
+/** The status that a worker has once it holds so many jobs. */
+export function statusHolding(
+  { status, slots, currentJobs }: Pick<WorkerAggregate, 'status' | 'slots' | 'currentJobs'>,
+  load: number,
+): WorkerStatus {
+  if (status === 'DRAINING')
+    return load === 0 && currentJobs.length > 0 ? 'TERMINATING' : 'DRAINING';
+  if (!isOperationalWorker(status)) return status;
+  return load < slots ? 'READY' : 'BUSY';
+}
+
 /** A graceful stop: it takes no further jobs and ends those that it has. */
 export function drain(worker: WorkerAggregate, now: number): WorkerOutcome {
   return walk(worker, ['DRAINING'], 'graceful stop', { updatedAt: now });
@@ -174,6 +210,16 @@ export function cancelDrain(worker: WorkerAggregate, now: number): WorkerOutcome
   if (worker.status !== 'DRAINING') return refused(worker, 'READY', `${reason}: it does not drain`);
   const isFull = worker.currentJobs.length >= worker.slots;
   return walk(worker, isFull ? ['READY', 'BUSY'] : ['READY'], reason, { updatedAt: now });
+}
+
+/** It says good-bye and holds nothing: it ends by itself, each step recorded. */
+export function signOff(worker: WorkerAggregate, now: number): WorkerOutcome {
+  const reason = 'worker signed off';
+  if (worker.currentJobs.length > 0)
+    return refused(worker, 'TERMINATED', `${reason}: it still holds jobs`);
+  const steps: WorkerStatus[] =
+    worker.status === 'TERMINATING' ? ['TERMINATED'] : ['TERMINATING', 'TERMINATED'];
+  return walk(worker, steps, reason, { updatedAt: now });
 }
 
 /** A direct stop, of one step; a BUSY worker drains first, or is killed. */

@@ -56,6 +56,11 @@ export class HeldAttempts {
     return held;
   }
 
+  /** Ids, in order of hand-out. */
+  idsOf(worker: string): readonly string[] {
+    return [...(this.#byWorker.get(worker) ?? [])];
+  }
+
   load(worker: string): number {
     return this.#byWorker.get(worker)?.size ?? 0;
   }

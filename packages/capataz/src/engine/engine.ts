@@ -12,6 +12,7 @@ import { aboutJob } from './about-job.ts';
 import { announce } from './announce.ts';
 import { HeldAttempts } from './attempts.ts';
 import { Caretaker } from './caretaker.ts';
+import { type CircuitOptions, Circuits } from './circuits.ts';
 import { type Committed, Committer } from './committer.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { Decider } from './decider.ts';
@@ -60,6 +61,8 @@ export interface EngineOptions {
    * have been for ever.
    */
   readonly liveForMs?: (subscription: string) => number | null;
+  /** When a worker that keeps losing tasks is left alone. Default: as any breaker. */
+  readonly circuits?: CircuitOptions;
   readonly observer?: EngineObserver;
 }
 
@@ -80,6 +83,8 @@ export class Engine implements EnginePorts {
   readonly #log: Log;
   readonly timeoutMonitor: TimeoutMonitor;
   readonly workers: Workers;
+  /** Of the workers that are there. */
+  readonly circuits: Circuits;
   readonly #store: Store;
   readonly #lobby: Lobby;
   readonly #executor: Executor;
@@ -107,6 +112,12 @@ export class Engine implements EnginePorts {
       maxTransitions: settings.maxTransitions,
     };
     const committer = new Committer(shared);
+    const circuits = new Circuits({
+      ...shared,
+      options: options.circuits ?? {},
+      isPresent: (worker) => workers.isPresent(worker),
+      serve: (worker) => committer.serve(worker),
+    });
     const executor: Executor = new Executor({
       ...shared,
       onProgress: (jobId, progress) => live.onProgress(jobId, progress),
@@ -116,8 +127,9 @@ export class Engine implements EnginePorts {
     const { liveForMs = () => Number.POSITIVE_INFINITY } = options;
     const decider = new Decider({ ...shared, committer, offerLease, liveForMs });
     const live: Live = new Live(store);
-    const workers = new Workers({
+    const workers: Workers = new Workers({
       ...shared,
+      circuits,
       committer,
       decider,
       onProgress: (jobId, progress) => live.onProgress(jobId, progress),
@@ -130,16 +142,10 @@ export class Engine implements EnginePorts {
       onSilence: (worker) => workers.onSilence(worker),
       onLate: () => workers.onLate(),
     });
-    committer.onCommitted((committed) => executor.onCommitted(committed));
-    committer.onCommitted((committed) => timekeeper.onCommitted(committed));
-    committer.onCommitted((committed) => live.onCommitted(committed));
-    const { observer } = options;
-    if (observer !== undefined) {
-      committer.onCommitted((committed) => observer.onCommitted(committed));
-      committer.onCommitted((committed) => workers.onCommitted(committed));
-    }
     const relay = relayOf({ ...shared, sink: options.sink, relay: options.relay });
-    committer.onCommitted((committed) => relay?.onCommitted(committed));
+    const { observer } = options;
+    for (const part of [circuits, workers, executor, timekeeper, live, observer, relay])
+      committer.onCommitted((committed) => part?.onCommitted(committed));
     this.#relay = relay;
     this.#log = options.log;
     this.timeoutMonitor = new TimeoutMonitor({
@@ -152,6 +158,7 @@ export class Engine implements EnginePorts {
     this.blueprints = registry;
     this.events = live;
     this.workers = workers;
+    this.circuits = circuits;
     this.jobs = new Jobs({
       ...shared,
       committer,
@@ -224,6 +231,7 @@ export class Engine implements EnginePorts {
     await this.#timekeeper.stop();
     await this.#relay?.stop();
     await this.timeoutMonitor.stop();
+    this.circuits.stop();
     await this.#cleaner?.stop();
   }
 

@@ -13,7 +13,7 @@ import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
 import { Dice } from '../testing/sim/dice.ts';
 import { SimProcess } from '../testing/sim/process.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
-import { createEngine, type Engine } from './engine.ts';
+import { createEngine, type Engine, type EngineOptions } from './engine.ts';
 import type {
   CreateJob,
   Heartbeat,
@@ -23,20 +23,20 @@ import type {
   TaskReport,
   WorkerState,
 } from './ports.ts';
-import type { EventSink } from './relay.ts';
-import type { OnForgotten } from './retention.ts';
-import type { EngineSettings } from './settings.ts';
-import type { TimeoutMonitorOptions } from './timeout-monitor.ts';
 
-export interface WorldOptions {
+type EngineParts =
+  | 'settings'
+  | 'onForgotten'
+  | 'sink'
+  | 'timeoutMonitor'
+  | 'circuits'
+  | 'liveForMs'
+  | 'observer';
+
+export interface WorldOptions extends Partial<Pick<EngineOptions, EngineParts>> {
   readonly blueprints: readonly Blueprint[];
-  readonly settings?: Partial<EngineSettings>;
   /** Stands between engine and store, for a store that lies. */
   readonly wrapStore?: (store: Store) => Store;
-  readonly onForgotten?: OnForgotten;
-  readonly sink?: EventSink;
-  readonly timeoutMonitor?: Partial<TimeoutMonitorOptions>;
-  readonly liveForMs?: (subscription: string) => number | null;
 }
 
 export async function startWorld(options: WorldOptions): Promise<World> {
@@ -88,11 +88,11 @@ export class World {
   ): Promise<void> {
     this.#boots += 1;
     const process = new SimProcess(`server-${this.#boots}`, this.clock);
-    const { wrapStore, settings = {}, onForgotten = () => undefined } = this.#options;
-    const { sink, liveForMs } = this.#options;
+    const { wrapStore, ...parts } = this.#options;
     const opened = openMemoryStore(this.#data, { clock: this.clock });
     const store = this.#watched(wrapStore?.(opened) ?? opened, process);
     const engine = createEngine({
+      ...parts,
       store,
       blueprints,
       clock: process.clock,
@@ -100,11 +100,6 @@ export class World {
       instance: process.name,
       client: (name) => ({ name, plan: null, params: {} }),
       log: this.#log(),
-      settings,
-      onForgotten,
-      ...(sink === undefined ? {} : { sink }),
-      ...(liveForMs === undefined ? {} : { liveForMs }),
-      timeoutMonitor: this.#options.timeoutMonitor ?? {},
     });
     this.#server = { engine, process };
     await engine.start(start);

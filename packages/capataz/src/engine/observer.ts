@@ -7,10 +7,8 @@ export interface EngineObserver {
   onCommitted(committed: Committed): void;
   /** Each try to publish an event. */
   onVerdict(event: OutboxEvent, verdict: OutboxVerdict['type'], tookMs: number): void;
-  /** It registered, and nobody knew it. */
+  /** It registered, and nobody knew it: it is CREATING, and its further statuses follow. */
   onWorkerCame(worker: string): void;
-  /** The status that it has now, told whenever something may have changed it. */
+  /** Each status that it takes. TERMINATED is the last one: it signed off, or was given up as lost. */
   onWorkerStatus(worker: string, status: WorkerStatus): void;
-  /** It signed off or was given up as lost. */
-  onWorkerWent(worker: string): void;
 }

@@ -2,6 +2,7 @@ import type { Blueprint } from '../core/blueprint.ts';
 import type { StoredEntry } from '../core/history.ts';
 import type { Concurrency, Job, Task } from '../core/job.ts';
 import type { DecidedSignal, RefusalReason, Report } from '../core/signal.ts';
+import type { WorkerStatus } from '../core/status.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import type { WhyView } from '../protocol/client-api.ts';
 import type { CapatazError } from '../protocol/errors.ts';
@@ -14,6 +15,7 @@ import type {
   JobQuery,
   StoredWorker,
 } from '../store/contract.ts';
+import type { CircuitReading } from './circuits.ts';
 
 /** What a client may do. Who it is and what it may see is settled before: `client` is trusted here. */
 export interface JobsPort {
@@ -134,8 +136,16 @@ export interface WorkersPort {
   holds(worker: string, jobId: string, attempt?: string): Promise<boolean>;
   /** The last connection of a worker closed: evidence that shortens its silence to one heartbeat. */
   connectionDropped(worker: string): void;
-  /** No further tasks go to it; what it holds goes on. @throws WORKER_NOT_FOUND */
+  /**
+   * No further tasks go to it; what it holds goes on.
+   * @throws WORKER_NOT_FOUND, INVALID_WORKER_STATE_TRANSITION where it drains already.
+   */
   drain(worker: string): Promise<void>;
+  /**
+   * It takes tasks again. @returns the status that it has now: READY or BUSY.
+   * @throws WORKER_NOT_FOUND, INVALID_WORKER_STATE_TRANSITION where it does not drain.
+   */
+  cancelDrain(worker: string): Promise<WorkerStatus>;
   list(): Promise<readonly WorkerState[]>;
 }
 
@@ -174,6 +184,8 @@ export interface WorkerState extends StoredWorker {
   readonly load: number;
   /** What its last heartbeat said that keeps tasks from it, whatever its load. */
   readonly closedBy: 'full' | 'offline' | null;
+  /** Of this process: whether it is left alone because it kept losing tasks (S-36). */
+  readonly circuit: CircuitReading;
 }
 
 /** What the book says, live. */

@@ -1,5 +1,13 @@
-import { workerMayBecome } from '../core/status.ts';
 import { silenceMs, type WorkerRecord } from '../core/worker.ts';
+import {
+  isOperationalWorker,
+  newWorker,
+  statusHolding,
+  type WorkerAggregate,
+  type WorkerChange,
+  type WorkerOutcome,
+} from '../core/worker-machine.ts';
+import { CapatazError } from '../protocol/errors.ts';
 import type { Clock } from '../std/clock.ts';
 import type { HeldTask } from './attempts.ts';
 import type { Heartbeat } from './ports.ts';
@@ -8,14 +16,23 @@ import type { Heartbeat } from './ports.ts';
 const missesToLose = 2;
 /** How long the stock Python SDK goes on sending a result that it no longer names (S-24). */
 const resultRetriesMs = 31_000;
+/** Who does not say how many tasks it runs at once is never full. */
+const unknownSlots = Number.MAX_SAFE_INTEGER;
 
-/** One worker as this instance has seen it. */
+/** One of the operations of core/worker-machine.ts. */
+export type WorkerOperation = (worker: WorkerAggregate, now: number) => WorkerOutcome;
+
+/** One worker as this instance has seen it. Its status changes by `apply` and in no other way. */
 export class Presence {
+  /** As it is known now; only `apply` and `update` make another one. */
   record: WorkerRecord;
+  /** The store has an older record, which the next heartbeat replaces. */
+  isUnsaved = false;
   /** Its heartbeats name its attempts. Before the first one, only the batched form promises it. */
   saysWhatItHolds: boolean;
   readonly #clock: Clock;
   #silentAt: number;
+  #aggregate: WorkerAggregate;
   /** What its last heartbeat said that keeps tasks from it. */
   closedBy: 'full' | 'offline' | null = null;
 
@@ -24,6 +41,39 @@ export class Presence {
     this.saysWhatItHolds = record.batch;
     this.#clock = clock;
     this.#silentAt = clock.steady() + silentAfterMs;
+    this.#aggregate = newWorker(record.id, clock.now(), {
+      ephemeral: false,
+      slots: record.slots ?? unknownSlots,
+      status: record.status,
+    });
+  }
+
+  /** What the operation would change. @throws CapatazError INVALID_WORKER_STATE_TRANSITION */
+  check(operation: WorkerOperation): WorkerChange {
+    const outcome = operation(this.#aggregate, this.#clock.now());
+    if (outcome.type === 'changed') return outcome;
+    const { type: _, ...details } = outcome;
+    const { worker_id, from_state, to_state, reason } = details;
+    throw new CapatazError(
+      'INVALID_WORKER_STATE_TRANSITION',
+      `worker "${worker_id}" is ${from_state} and cannot become ${to_state} (${reason})`,
+      details,
+    );
+  }
+
+  /** @throws CapatazError INVALID_WORKER_STATE_TRANSITION: nothing was changed. */
+  apply(operation: WorkerOperation): WorkerChange {
+    const change = this.check(operation);
+    this.#aggregate = change.worker;
+    const { status } = change.worker;
+    if (status !== this.record.status) this.record = { ...this.record, status };
+    return change;
+  }
+
+  /** So much work leaves its status as it is; the way of nearly every commit, and cheap. */
+  isUnmovedBy(load: number): boolean {
+    const { status } = this.record;
+    return isOperationalWorker(status) && statusHolding(this.#aggregate, load) === status;
   }
 
   /** Any request of the worker is a sign of life. */
@@ -47,23 +97,22 @@ export class Presence {
   }
 
   get accepts(): boolean {
-    return this.record.status === 'READY' && this.closedBy === null;
+    return isOperationalWorker(this.record.status) && this.closedBy === null;
   }
 
-  /** Takes a heartbeat's news. @returns whether the record changed. */
+  /** Takes a heartbeat's news, its status apart. @returns whether the record changed. */
   update({ status, currentTasks, skills, hotSkills }: Heartbeat): boolean {
     if (status !== undefined) {
       this.closedBy = status === 'full' || status === 'offline' ? status : null;
       this.saysWhatItHolds = currentTasks !== undefined;
     }
     const { offer } = this.record;
-    const draining = status === 'draining' && workerMayBecome(this.record.status, 'DRAINING');
     const newSkills = skills !== undefined && skills.length > 0 && differ(skills, offer.skills);
     const newHot = hotSkills !== undefined && differ(hotSkills, offer.hotSkills);
-    if (!draining && !newSkills && !newHot) return false;
+    if (!newSkills && !newHot) return false;
+    this.isUnsaved = true;
     this.record = {
       ...this.record,
-      status: draining ? 'DRAINING' : this.record.status,
       offer: {
         ...offer,
         skills: newSkills ? skills : offer.skills,
@@ -99,13 +148,6 @@ export class Presence {
   #isLost({ misses, since, missingSince }: HeldTask, now: number): boolean {
     if (misses < missesToLose || now - since < silenceMs(this.record)) return false;
     return this.record.bootId !== null || now - missingSince >= resultRetriesMs;
-  }
-
-  /** Its record with the status that its load gives it (S-38). */
-  shown(load: number): WorkerRecord {
-    const { status, slots } = this.record;
-    const busy = workerMayBecome(status, 'BUSY') && slots !== null && load >= slots;
-    return busy ? { ...this.record, status: 'BUSY' } : this.record;
   }
 }
 

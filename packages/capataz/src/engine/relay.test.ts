@@ -164,6 +164,21 @@ test('S-36 while the way to the bus is closed nothing is tried, and nothing coun
   assert.deepEqual(sink.names, ['begun', 'asked']);
 });
 
+test('H-w an event that is a dead letter lets later ones of its job pass, and these show the gap', async () => {
+  const { world, worker, sink } = await begin();
+  sink.refuses = ({ name }) => name === 'asked';
+  await world.create('speaker');
+  await worker.report(await worker.takeOne());
+  await world.advance(180_000);
+  const numbers = () => sink.taken.map(({ name, sequence }) => `${sequence} ${name}`);
+  assert.deepEqual(numbers(), ['1 begun', '3 told', '4 ended']);
+  sink.refuses = () => false;
+  const [letter] = await world.engine.deadLetters.list({ limit: 10 });
+  await world.engine.deadLetters.redrive([letter?.id ?? ''], letter?.client ?? '');
+  await world.settle();
+  assert.deepEqual(numbers().at(-1), '2 asked');
+});
+
 test('H-x a crash between publishing and its mark publishes again, under the same id', async () => {
   const { world, sink } = await begin();
   const release = world.stopAt('settleOutbox');

@@ -48,12 +48,26 @@ interface MonitorParts {
 
 type Outcome = 'recovered' | 'failed' | 'lost_race';
 
+/** An attempt that was not given up: by an error, or because its blueprint is not held here. */
+interface Postponed {
+  readonly status: StuckQuery['status'];
+  readonly times: number;
+  /** Steady instant. */
+  readonly until: number;
+}
+
+/** The first pause; each further one is twice as long. */
+const postponeMs = 60_000;
+const longestPostponeMs = 30 * 60_000;
+
 /** Gives up attempts that were handed out and show no sign of work, though their worker lives. */
 export class TimeoutMonitor {
   readonly #parts: MonitorParts;
   #cancel: CancelTimer = () => undefined;
   #running: Promise<void> | null = null;
   #isStopped = true;
+  /** By attempt. They stay the oldest, and would else fill the batches that others wait for (H-k). */
+  readonly #postponed = new Map<string, Postponed>();
 
   constructor(parts: MonitorParts) {
     this.#parts = parts;
@@ -106,13 +120,41 @@ export class TimeoutMonitor {
     status: StuckQuery['status'],
     olderThanMs: number,
   ): Promise<{ taskId: string; outcome: Outcome }[]> {
-    const { store, options } = this.#parts;
-    const stuck = await store.stuck({ status, olderThanMs, limit: options.batchSize });
+    const limit = this.#parts.options.batchSize + this.#postponed.size;
+    const found = await this.#parts.store.stuck({ status, olderThanMs, limit });
+    if (found.length < limit) this.#forgetOthers(status, found);
     const results: { taskId: string; outcome: Outcome }[] = [];
-    for (const attempt of stuck) {
-      results.push({ taskId: attempt.taskId, outcome: await this.#giveUpOne(attempt, status) });
+    for (const stuck of this.#batchOf(found)) {
+      const outcome = await this.#giveUpOne(stuck, status);
+      if (outcome === 'recovered') this.#postponed.delete(stuck.attempt);
+      else this.#postpone(stuck.attempt, status);
+      results.push({ taskId: stuck.taskId, outcome });
     }
     return results;
+  }
+
+  /** Whoever was tried before comes last. */
+  #batchOf(found: readonly StuckAttempt[]): readonly StuckAttempt[] {
+    const now = this.#parts.clock.steady();
+    const fresh = found.filter(({ attempt }) => !this.#postponed.has(attempt));
+    const again = found.filter(
+      ({ attempt }) => (this.#postponed.get(attempt)?.until ?? now + 1) <= now,
+    );
+    return [...fresh, ...again].slice(0, this.#parts.options.batchSize);
+  }
+
+  #postpone(attempt: string, status: StuckQuery['status']): void {
+    const times = (this.#postponed.get(attempt)?.times ?? 0) + 1;
+    const pauseMs = Math.min(longestPostponeMs, postponeMs * 2 ** (times - 1));
+    this.#postponed.set(attempt, { status, times, until: this.#parts.clock.steady() + pauseMs });
+  }
+
+  /** All of them were found: what is not among them is stuck no more. */
+  #forgetOthers(status: StuckQuery['status'], found: readonly StuckAttempt[]): void {
+    const still = new Set(found.map(({ attempt }) => attempt));
+    for (const [attempt, postponed] of this.#postponed) {
+      if (postponed.status === status && !still.has(attempt)) this.#postponed.delete(attempt);
+    }
   }
 
   /** One by one, so that one that fails holds up no other. */

@@ -15,6 +15,8 @@ export interface Facts {
   /** Names of the signals that it takes now. */
   readonly takes: string[];
   readonly now: number;
+  /** Nobody who fits may be given the task now. */
+  readonly isShutOut?: boolean;
 }
 
 /** Why a job is where it is, in one line. */
@@ -79,6 +81,8 @@ function taskSummary(facts: Facts, task: Task): string {
     const since = formatDuration(now - attempt.assignedAt);
     return `worker ${attempt.worker} has had attempt ${attempt.number} of "${task.spec.skill}" for ${since} (${task.status})`;
   }
+  if (causes?.queued.includes(task.id) && facts.isShutOut)
+    return `task "${task.spec.skill}" is queued; the circuit of every worker that fits is open`;
   if (causes?.queued.includes(task.id))
     return `task "${task.spec.skill}" is queued and waits for a worker`;
   const due = inTime(facts, task.id, 'ready');

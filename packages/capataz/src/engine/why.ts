@@ -2,9 +2,12 @@ import { takenSignals } from '../core/answers.ts';
 import type { Job, Task } from '../core/job.ts';
 import { misfit, taskClass } from '../core/requirements.ts';
 import { isFinal } from '../core/status.ts';
+import { isOperationalWorker } from '../core/worker-machine.ts';
 import type { WhyTasks, WhyView, WorkerVerdict } from '../protocol/client-api.ts';
 import { CapatazError } from '../protocol/errors.ts';
+import { formatDuration } from '../std/duration.ts';
 import type { JobCauses, Store } from '../store/contract.ts';
+import type { CircuitReading } from './circuits.ts';
 import type { WorkerState } from './ports.ts';
 import type { Registry } from './registry.ts';
 import { type Facts, summary } from './why-summary.ts';
@@ -34,12 +37,13 @@ export class WhyReader {
     const branches = job.wait?.type === 'parallel' ? (causes?.tasks ?? []) : [];
     const isWaiting = [task, ...branches].some((one) => one?.status === 'PENDING');
     const workers = isWaiting ? await this.#parts.workers() : [];
+    const isTaskShutOut = task?.status === 'PENDING' && isShutOut(task, workers);
     const deadlines = [...(causes?.timers ?? [])].sort((a, b) => a.at - b.at);
     return {
       job_id: id,
       status: job.status,
       state: job.state,
-      summary: summary(facts),
+      summary: summary({ ...facts, isShutOut: isTaskShutOut }),
       deadlines: deadlines.map(({ name, at }) => ({ name, at: new Date(at).toISOString() })),
       task: task === undefined ? null : taskView(task, workers),
       tasks: groupsOf(branches, workers),
@@ -112,10 +116,26 @@ function verdicts(task: Task, workers: readonly WorkerState[]): WorkerVerdict[] 
   return workers.map((state) => ({ id: state.worker.id, verdict: verdict(task, state) }));
 }
 
+function circuitVerdict({ state, triedInMs }: CircuitReading): string {
+  if (state === 'half_open') return 'fits, but lost tasks before: it is tried with one at a time';
+  const when = triedInMs === null ? 'with its next poll' : `in ${formatDuration(triedInMs)}`;
+  return `fits, but its circuit is open: it kept losing tasks, and is tried again ${when}`;
+}
+
+/** Whoever fits is left alone for now, so that nobody can take it. */
+function isShutOut(task: Task, workers: readonly WorkerState[]): boolean {
+  const fitting = workers.filter(
+    ({ worker }) => misfit(taskClass(task.spec), worker.offer) === null,
+  );
+  return fitting.length > 0 && fitting.every(({ circuit }) => circuit.state === 'open');
+}
+
 /** Which requirement this worker fails, else what keeps it. */
-function verdict(task: Task, { worker, load, closedBy }: WorkerState): string {
+function verdict(task: Task, { worker, load, closedBy, circuit }: WorkerState): string {
   const problem = misfit(taskClass(task.spec), worker.offer);
   if (problem !== null) return problem;
+  if (circuit.state !== 'closed' && isOperationalWorker(worker.status))
+    return circuitVerdict(circuit);
   if (closedBy !== null) return `fits, but says that it is ${closedBy}`;
   switch (worker.status) {
     case 'READY':

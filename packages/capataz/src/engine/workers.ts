@@ -1,29 +1,37 @@
 import type { Task } from '../core/job.ts';
-import type { Report, ReturnCause } from '../core/signal.ts';
+import type { WorkerStatus } from '../core/status.ts';
 import { silenceMs, type WorkerRecord } from '../core/worker.ts';
-import { CapatazError } from '../protocol/errors.ts';
-import type { ResultTransition } from '../protocol/worker-api.ts';
+import {
+  cancelDrain,
+  drain,
+  isOperationalWorker,
+  markLost,
+  signOff,
+} from '../core/worker-machine.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Random } from '../std/random.ts';
 import type { Store } from '../store/contract.ts';
-import { type HeldAttempts, type HeldTask, mayHaveBegun } from './attempts.ts';
+import type { HeldAttempts } from './attempts.ts';
+import type { Circuits } from './circuits.ts';
 import type { Committed, Committer } from './committer.ts';
-import type { Address, Applied, Decider } from './decider.ts';
-import type { Lobby, Ticket } from './lobby.ts';
+import type { Decider } from './decider.ts';
+import { Holdings } from './holdings.ts';
+import type { Lobby } from './lobby.ts';
 import type { EngineObserver } from './observer.ts';
 import { Poll } from './poll.ts';
 import type {
   Heartbeat,
   PollOptions,
   Progress,
-  ReportAnswer,
   ReportOutcome,
   TaskReport,
   WorkerState,
   WorkersPort,
 } from './ports.ts';
-import { Presence } from './presence.ts';
+import type { Presence, WorkerOperation } from './presence.ts';
+import { OwnTicket, reportAddress, reportAnswer } from './reports.ts';
+import { Roll } from './roll.ts';
 
 export interface WorkersParts {
   readonly store: Store;
@@ -31,6 +39,7 @@ export interface WorkersParts {
   readonly committer: Committer;
   readonly lobby: Lobby;
   readonly held: HeldAttempts;
+  readonly circuits: Circuits;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -38,43 +47,46 @@ export interface WorkersParts {
   readonly onProgress: (jobId: string, progress: Progress) => void;
   /** Told of each end of silence that is nearer than before, in ms from now. */
   readonly onSilenceSet: (afterMs: number) => void;
-  readonly observer?: Pick<EngineObserver, 'onWorkerCame' | 'onWorkerStatus' | 'onWorkerWent'>;
+  readonly observer?: Pick<EngineObserver, 'onWorkerCame' | 'onWorkerStatus'>;
 }
 
 /** Prefetch of a batching worker: this many times its slots may be held (S-40). */
 const prefetchFactor = 4;
-/** Of the text that a refused report gives for its attempt, the book keeps so much. */
-const longestNoted = 100;
 
 /** The workers as this instance knows them, and everything that they ask for. */
 export class Workers implements WorkersPort {
   readonly #parts: WorkersParts;
-  readonly #present = new Map<string, Presence>();
+  readonly #roll: Roll;
+  readonly #holdings: Holdings;
   readonly #polls = new Set<Poll>();
   #stopping = false;
 
   constructor(parts: WorkersParts) {
     this.#parts = parts;
+    this.#roll = new Roll(parts);
+    this.#holdings = new Holdings(parts);
   }
 
   /** Takes over what an earlier process knew: who is there, and who holds what. */
   async start(): Promise<void> {
-    const { store, clock, held } = this.#parts;
+    const { store } = this.#parts;
     const now = await store.now();
     for (const { worker, silentAt } of await store.workers()) {
-      this.#present.set(worker.id, new Presence(worker, clock, silentAt - now));
-      for (const task of await store.heldBy(worker.id)) held.add(task, clock.steady());
+      this.#roll.restore(worker, silentAt - now);
+      await this.#holdings.read(worker.id);
+      this.#roll.follow(worker.id);
     }
+  }
+
+  isPresent(worker: string): boolean {
+    return this.#roll.get(worker) !== undefined;
   }
 
   /** Whether the attempt can have begun; where nobody knows who holds it, it can. */
   mayHaveBegun(attempt: string): boolean {
-    const { held } = this.#parts;
-    const worker = held.get(attempt)?.task.attempt?.worker;
-    if (worker === undefined) return true;
-    const tasks = held.of(worker).map(({ task }) => task);
-    const index = tasks.findIndex((task) => task.attempt?.id === attempt);
-    return mayHaveBegun(tasks, index, this.#present.get(worker)?.record ?? null);
+    const recordOf = (worker: string): WorkerRecord | null =>
+      this.#roll.get(worker)?.record ?? null;
+    return this.#holdings.mayHaveBegun(attempt, recordOf);
   }
 
   /** No further tasks go out; open polls end with nothing. */
@@ -88,31 +100,27 @@ export class Workers implements WorkersPort {
    * said lies unread in the sockets. Each gets one heartbeat's chance before it counts as silent.
    */
   onLate(): void {
-    for (const presence of this.#present.values()) presence.forgive();
+    for (const presence of this.#roll.all()) presence.forgive();
   }
 
   async register(worker: Parameters<WorkersPort['register']>[0]): Promise<WorkerRecord> {
     const { clock, random, lobby, log } = this.#parts;
-    const former = this.#present.get(worker.id);
-    const record: WorkerRecord = {
-      ...worker,
-      incarnation: random.id(),
-      status: 'READY',
-      registeredAt: clock.now(),
-    };
-    this.#closePolls(record.id);
+    const { id, bootId } = worker;
+    const former = this.#roll.get(id);
+    const isSuccessor = bootId !== null && former !== undefined && former.record.bootId !== bootId;
+    this.#closePolls(id);
     // Before the new boot id is stored: a failure in between must not make it look like the old one.
-    if (former !== undefined && record.bootId !== null && former.record.bootId !== record.bootId) {
-      log.info('worker came back as a new process', { worker: record.id });
-      await this.#lose(record.id, former.record);
+    if (isSuccessor) {
+      log.info('worker came back as a new process', { worker: id });
+      await this.#holdings.lose(id, former.record);
+      if (this.#roll.isCurrent(former)) this.#roll.leave(former, markLost);
     }
-    const presence = new Presence(record, clock, silenceMs(record));
-    this.#present.set(record.id, presence);
-    lobby.workerChanged(record.id);
-    await this.#save(presence);
-    if (former === undefined) this.#parts.observer?.onWorkerCame(record.id);
-    this.#tellStatus(record.id);
-    return record;
+    const incarnation = random.id();
+    const arrival = this.#roll.enter({ ...worker, incarnation, registeredAt: clock.now() });
+    lobby.workerChanged(id);
+    await this.#save(arrival.presence);
+    this.#roll.welcome(arrival, { isNew: former === undefined || isSuccessor });
+    return arrival.presence.record;
   }
 
   /** What a commit gave to workers or took from them may have made them busy, or ready again. */
@@ -122,14 +130,7 @@ export class Workers implements WorkersPort {
       for (const { worker } of request.change.history) touched.add(worker);
       for (const { worker } of outcome.cancelled) touched.add(worker);
     }
-    for (const worker of touched) if (worker !== undefined) this.#tellStatus(worker);
-  }
-
-  #tellStatus(worker: string): void {
-    const { observer, held } = this.#parts;
-    const presence = this.#present.get(worker);
-    if (observer === undefined || presence === undefined) return;
-    observer.onWorkerStatus(worker, presence.shown(held.load(worker)).status);
+    for (const worker of touched) if (worker !== undefined) this.#roll.follow(worker);
   }
 
   async #save(presence: Presence): Promise<void> {
@@ -138,84 +139,60 @@ export class Workers implements WorkersPort {
     try {
       await store.saveWorker(record, silenceMs(record));
     } catch (error) {
-      // It has to register again.
-      if (this.#present.get(record.id) === presence) this.#present.delete(record.id);
+      this.#roll.drop(presence);
       throw error;
     }
     onSilenceSet(silenceMs(record));
   }
 
   async heartbeat(worker: string, beat: Heartbeat): Promise<readonly string[]> {
-    const presence = this.#need(worker);
-    const { store, lobby, held, committer } = this.#parts;
+    const presence = this.#roll.need(worker);
+    const { lobby, held, committer } = this.#parts;
     presence.seen();
-    const changed = presence.update(beat);
-    if (changed) {
-      lobby.workerChanged(worker);
-      this.#tellStatus(worker);
-    }
-    await store.touchWorkers([
-      {
-        id: worker,
-        silentAfterMs: silenceMs(presence.record),
-        ...(changed ? { worker: presence.record } : {}),
-      },
-    ]);
+    if (presence.update(beat)) lobby.workerChanged(worker);
+    // It says so with every heartbeat, and only the first one is news.
+    if (beat.status === 'draining' && isOperationalWorker(presence.record.status))
+      this.#roll.take(presence, drain);
+    await this.#touch(presence);
     if (presence.accepts) committer.serve(worker);
     else this.#closePolls(worker);
+    const { currentTasks, prefetched = [] } = beat;
     const gone =
-      beat.currentTasks === undefined
+      currentTasks === undefined
         ? []
-        : await this.#compare(presence, beat.currentTasks, beat.prefetched ?? []);
-    const claimed = beat.currentTasks && [...beat.currentTasks, ...(beat.prefetched ?? [])];
+        : await this.#holdings.compare(presence, currentTasks, prefetched);
+    const claimed = currentTasks && [...currentTasks, ...prefetched];
     if (beat.status === 'offline') await this.#signOff(presence);
     return [...new Set([...held.cancelledAmong(worker, claimed), ...gone])];
   }
 
+  async #touch(presence: Presence): Promise<void> {
+    const { record, isUnsaved } = presence;
+    const news = isUnsaved ? { worker: record } : {};
+    presence.isUnsaved = false;
+    try {
+      const silentAfterMs = silenceMs(record);
+      await this.#parts.store.touchWorkers([{ id: record.id, silentAfterMs, ...news }]);
+    } catch (error) {
+      presence.isUnsaved ||= isUnsaved;
+      throw error;
+    }
+  }
+
   /** Who says good-bye and holds nothing is gone; what others hold stays current until silence. */
   async #signOff(presence: Presence): Promise<void> {
+    const { store, log, held, circuits } = this.#parts;
     const { id } = presence.record;
-    const holds = await this.#parts.store.heldBy(id);
-    if (holds.length > 0 || this.#present.get(id) !== presence) return;
-    this.#parts.log.info('a worker signed off', { worker: id });
-    await this.#forget(id);
-  }
-
-  /** What the worker says it holds against what is known. @returns attempts that are not its own. */
-  async #compare(
-    presence: Presence,
-    current: readonly string[],
-    prefetched: readonly string[],
-  ): Promise<string[]> {
-    const { held, store, clock } = this.#parts;
-    const { record } = presence;
-    const isForeign = (attempt: string): boolean => !held.isHeldBy(attempt, record.id);
-    const named = [...current, ...prefetched];
-    if (named.some(isForeign)) {
-      for (const task of await store.heldBy(record.id)) {
-        if (isForeign(task.attempt?.id ?? '')) held.add(task, clock.steady());
-      }
-    }
-    const all = held.of(record.id);
-    const { begun, lost } = presence.judge(all, new Set(current), new Set(prefetched));
-    await this.#begin(begun);
-    const tasks = all.map(({ task }) => task);
-    await this.#return(
-      lost.map((entry) => ({ task: entry.task, cause: lossOf(tasks, all.indexOf(entry), record) })),
-    );
-    return named.filter(isForeign);
-  }
-
-  /** Writes the first sign of work, once an attempt (S-26). */
-  async #begin(entries: readonly HeldTask[]): Promise<void> {
-    const first = entries.filter(({ task }) => task.status !== 'RUNNING');
-    if (first.length === 0) return;
-    await this.#parts.committer.commit({ starts: first.map(({ task }) => startMark(task)) });
-    for (const entry of first) entry.task = { ...entry.task, status: 'RUNNING' };
+    const holds = await store.heldBy(id);
+    if (holds.length > 0 || !this.#roll.isCurrent(presence)) return;
+    log.info('a worker signed off', { worker: id });
+    held.forgetWorker(id);
+    circuits.onSignedOff(id);
+    await this.#forget(id, signOff);
   }
 
   async poll(worker: string, options: PollOptions): Promise<readonly Task[]> {
-    const presence = this.#need(worker);
+    const presence = this.#roll.need(worker);
     presence.seen();
     if (this.#stopping) return [];
     // Whoever does not say how many it runs at once has one free slot a poll (S-24).
@@ -234,10 +211,10 @@ export class Workers implements WorkersPort {
 
   delivered(worker: string, tasks: readonly Task[]): void {
     // Who never says what it works on gives no better sign of work than having got the task (S-17).
-    if (this.#present.get(worker)?.saysWhatItHolds !== false) return;
+    if (this.#roll.get(worker)?.saysWhatItHolds !== false) return;
     const { held } = this.#parts;
     const entries = tasks.flatMap((task) => held.get(task.attempt?.id ?? '') ?? []);
-    this.#begin(entries).catch((error: unknown) => this.#warn('start not noted', error));
+    this.#holdings.begin(entries).catch((error: unknown) => this.#warn('start not noted', error));
   }
 
   async undelivered(worker: string, tasks: readonly Task[]): Promise<void> {
@@ -245,7 +222,7 @@ export class Workers implements WorkersPort {
       worker,
       tasks: tasks.length,
     });
-    await this.#return(tasks.map((task) => ({ task, cause: 'not_delivered' })));
+    await this.#holdings.giveBack(tasks.map((task) => ({ task, cause: 'not_delivered' })));
   }
 
   async report(
@@ -253,7 +230,7 @@ export class Workers implements WorkersPort {
     reports: readonly TaskReport[],
     want: number,
   ): Promise<ReportOutcome> {
-    const presence = this.#present.get(worker);
+    const presence = this.#roll.get(worker);
     presence?.seen();
     const own = this.#ownTicket(presence, reports, want);
     for (const { attempt } of reports) this.#parts.held.onReported(worker, attempt);
@@ -275,8 +252,10 @@ export class Workers implements WorkersPort {
     want: number,
   ): OwnTicket | null {
     if (presence === undefined || this.#stopping || want <= 0) return null;
-    const { clock, held } = this.#parts;
+    const { clock, held, circuits } = this.#parts;
     const { id, slots } = presence.record;
+    // Whether the next probe may go out is known when this one's report is: it goes to a poll.
+    if (Number.isFinite(circuits.room(id))) return null;
     // Only what it really holds makes room by ending.
     const ending = reports.filter(({ attempt }) => held.isHeldBy(attempt, id)).length;
     const max = slots === null ? 1 : want;
@@ -287,21 +266,23 @@ export class Workers implements WorkersPort {
   /** How many more tasks the worker may be given. */
   #room({ record, accepts }: Presence): number {
     if (!accepts || this.#stopping) return Number.NEGATIVE_INFINITY;
-    if (record.slots === null) return Number.POSITIVE_INFINITY;
+    const { circuits, held } = this.#parts;
+    const admitted = circuits.room(record.id);
+    if (record.slots === null) return admitted;
     const most = record.batch ? record.slots * prefetchFactor : record.slots;
-    return most - this.#parts.held.load(record.id);
+    return Math.min(admitted, most - held.load(record.id));
   }
 
   async progress(worker: string, jobId: string, progress: Progress): Promise<void> {
     const entry = this.#parts.held.get(progress.attempt);
     if (entry?.task.attempt?.worker !== worker || entry.task.jobId !== jobId) return;
-    this.#present.get(worker)?.seen();
-    await this.#begin([entry]);
+    this.#roll.get(worker)?.seen();
+    await this.#holdings.begin([entry]);
     this.#parts.onProgress(jobId, progress);
   }
 
   connectionDropped(worker: string): void {
-    const presence = this.#present.get(worker);
+    const presence = this.#roll.get(worker);
     if (presence === undefined) return;
     const silentAfterMs = presence.dropped();
     this.#parts.store
@@ -311,24 +292,45 @@ export class Workers implements WorkersPort {
   }
 
   async drain(worker: string): Promise<void> {
-    const presence = this.#need(worker);
-    presence.update({ status: 'draining' });
-    this.#tellStatus(worker);
+    await this.#steer(worker, drain);
     this.#closePolls(worker);
+  }
+
+  async cancelDrain(worker: string): Promise<WorkerStatus> {
+    const { record } = await this.#steer(worker, cancelDrain);
+    this.#parts.committer.serve(worker);
+    return record.status;
+  }
+
+  /** Stored before it holds: what an operator was told to be done outlives this process. */
+  async #steer(worker: string, operation: WorkerOperation): Promise<Presence> {
+    const presence = this.#roll.need(worker);
+    const { status } = this.#roll.check(presence, operation).worker;
     const silentAfterMs = Math.max(0, presence.silentInMs());
+    const record = { ...presence.record, status };
     await this.#parts.store.touchWorkers([
-      { id: worker, silentAfterMs, unseen: true, worker: presence.record },
+      { id: worker, silentAfterMs, unseen: true, worker: record },
     ]);
+    // It may have registered again meanwhile, or another has done the same: then this one is refused.
+    const current = this.#roll.need(worker);
+    this.#roll.take(current, operation);
+    return current;
   }
 
   async list(): Promise<readonly WorkerState[]> {
-    const { store, held } = this.#parts;
+    const { store, held, circuits } = this.#parts;
     const workers = await store.workers();
     return workers.map((stored) => {
-      const load = held.load(stored.worker.id);
-      const presence = this.#present.get(stored.worker.id);
-      const worker = presence?.shown(load) ?? stored.worker;
-      return { ...stored, worker, load, closedBy: presence?.closedBy ?? null };
+      const { id } = stored.worker;
+      this.#roll.follow(id);
+      const presence = this.#roll.get(id);
+      return {
+        ...stored,
+        worker: presence?.record ?? stored.worker,
+        load: held.load(id),
+        closedBy: presence?.closedBy ?? null,
+        circuit: circuits.of(id),
+      };
     });
   }
 
@@ -341,46 +343,25 @@ export class Workers implements WorkersPort {
 
   /** A worker's end of silence is due: it is lost, unless this instance has heard from it since. */
   async onSilence(worker: string): Promise<void> {
-    const { store, log } = this.#parts;
-    const presence = this.#present.get(worker);
+    const { store, log, circuits } = this.#parts;
+    const presence = this.#roll.get(worker);
     const leftMs = presence?.silentInMs() ?? 0;
     if (leftMs > 0) return store.touchWorkers([{ id: worker, silentAfterMs: leftMs }]);
     log.warn('worker is silent; what it holds goes to others', { worker });
-    await this.#lose(worker, presence?.record ?? null);
+    await this.#holdings.lose(worker, presence?.record ?? null);
+    circuits.onLost(worker);
     // It may have registered again meanwhile.
-    if (this.#present.get(worker) === presence) await this.#forget(worker);
+    if (this.#roll.get(worker) === presence) await this.#forget(worker, markLost);
   }
 
-  async #forget(worker: string): Promise<void> {
+  async #forget(worker: string, operation: WorkerOperation): Promise<void> {
     const { store, lobby, held } = this.#parts;
-    if (this.#present.delete(worker)) this.#parts.observer?.onWorkerWent(worker);
+    const presence = this.#roll.get(worker);
+    if (presence !== undefined) this.#roll.leave(presence, operation);
     lobby.workerChanged(worker);
     held.forgetWorker(worker);
     this.#closePolls(worker);
     await store.removeWorker(worker);
-  }
-
-  async #lose(worker: string, record: WorkerRecord | null): Promise<void> {
-    const tasks = await this.#parts.store.heldBy(worker);
-    await this.#return(
-      tasks.map((task, index) => ({
-        task,
-        cause: lossOf(tasks, index, record),
-      })),
-    );
-  }
-
-  async #return(
-    items: readonly { readonly task: Task; readonly cause: ReturnCause }[],
-  ): Promise<void> {
-    if (items.length === 0) return;
-    await this.#parts.decider.all(items.map(({ task, cause }) => returnAddress(task, cause)));
-  }
-
-  #need(worker: string): Presence {
-    const presence = this.#present.get(worker);
-    if (presence === undefined) throw new CapatazError('WORKER_NOT_FOUND', 'Worker not found');
-    return presence;
   }
 
   #closePolls(worker: string): void {
@@ -390,87 +371,4 @@ export class Workers implements WorkersPort {
   #warn(message: string, error: unknown): void {
     this.#parts.log.warn(message, { error: String(error) });
   }
-}
-
-/** The wish for more work that came with a report. */
-class OwnTicket implements Ticket {
-  missed = false;
-  got: readonly Task[] = [];
-  readonly worker: WorkerRecord;
-  readonly max: number;
-  readonly room: () => number;
-  readonly waitingSince: number;
-
-  constructor(
-    worker: WorkerRecord,
-    wish: { readonly max: number; readonly room: number; readonly waitingSince: number },
-  ) {
-    this.worker = worker;
-    this.max = wish.max;
-    this.room = () => wish.room;
-    this.waitingSince = wish.waitingSince;
-  }
-
-  deliver(tasks: readonly Task[]): void {
-    this.got = tasks;
-  }
-}
-
-function lossOf(held: readonly Task[], index: number, worker: WorkerRecord | null): ReturnCause {
-  return mayHaveBegun(held, index, worker) ? 'lost' : 'not_started';
-}
-
-function startMark(task: Task): { jobId: string; taskId: string; attempt: string } {
-  return { jobId: task.jobId, taskId: task.id, attempt: task.attempt?.id ?? '' };
-}
-
-function returnAddress(task: Task, cause: ReturnCause): Address {
-  const attempt = task.attempt?.id ?? '';
-  return {
-    jobId: task.jobId,
-    about: { attempt },
-    signal: (current) => ({ type: 'returned', task: current, attempt, cause }),
-  };
-}
-
-function reportAddress(worker: string, { jobId, attempt, report }: TaskReport): Address {
-  return {
-    jobId,
-    about: { attempt },
-    signal: (task) => {
-      if (!('handedBack' in report)) return { type: 'reported', task, attempt, worker, report };
-      // Only its holder may hand an attempt back; as a report it is refused with the right reason.
-      if (task?.attempt?.worker !== worker)
-        return { type: 'reported', task, attempt, worker, report: {} };
-      const cause = report.handedBack === 'started' ? 'handed_back' : 'not_started';
-      return { type: 'returned', task, attempt, cause };
-    },
-    onRefusal: (reason) => [
-      { type: 'report_refused', attempt: attempt.slice(0, longestNoted), worker, reason },
-    ],
-  };
-}
-
-function reportAnswer(applied: Applied, report: TaskReport | undefined): ReportAnswer {
-  if (applied.type === 'refused') return { type: 'ignored', reason: applied.reason };
-  if (applied.type === 'not_held') {
-    throw new CapatazError(
-      'NOT_READY',
-      `this instance does not hold blueprint "${applied.job.blueprint}"`,
-    );
-  }
-  const { wait } = applied.before;
-  const mapped = wait?.type === 'task' ? wait.on : {};
-  return { type: 'accepted', transition: transitionWord(report?.report, mapped) };
-}
-
-function transitionWord(
-  report: TaskReport['report'] | undefined,
-  on: Readonly<Record<string, string>>,
-): ResultTransition {
-  if (report === undefined || 'handedBack' in report || report.error !== undefined)
-    return 'failure_handled';
-  const status = (report as Report).status ?? 'success';
-  if (Object.hasOwn(on, status)) return 'success_transition';
-  return status === 'cancelled' ? 'cancelled_handled' : 'unhandled_status_failure';
 }

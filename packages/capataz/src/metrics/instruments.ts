@@ -36,7 +36,10 @@ export function createInstruments(registry: Registry) {
       ['state'],
     ),
     jobsInState: gauge('jobs_in_state', 'Jobs by state, from the store', ['state']),
-    workersCreated: counter('workers_created_total', 'Workers that registered and were not known'),
+    workersCreated: counter(
+      'workers_created_total',
+      'Workers that registered and were not known, new processes under a known id included',
+    ),
     workersTerminated: counter('workers_terminated_total', 'Workers that signed off or were lost'),
     workerStateDuration: histogram(
       'worker_state_duration',
@@ -54,7 +57,7 @@ export function createInstruments(registry: Registry) {
     dlqSize: gauge('dlq_size', 'Dead letters that nobody has resolved'),
     circuitBreakerState: gauge(
       'circuit_breaker_state',
-      'Circuit breakers of this process: 0 closed, 1 half-open, 2 open. worker_id names what the breaker guards, which is a provider, a host or a broker and no short-lived worker',
+      'Circuit breakers of this process: 0 closed, 1 half-open, 2 open. worker_id names what the breaker guards: a worker that is there, or a broker',
       ['worker_id'],
     ),
     dispatchFailures: counter(

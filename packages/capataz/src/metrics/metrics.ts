@@ -106,14 +106,11 @@ export class Metrics implements EngineObserver {
 
   onWorkerCame(worker: string): void {
     this.#instruments.workersCreated.inc();
-    this.#workers.begin(worker, 'READY');
+    this.#workers.begin(worker, 'CREATING');
   }
 
   onWorkerStatus(worker: string, status: WorkerStatus): void {
-    this.#workers.enter(worker, status);
-  }
-
-  onWorkerWent(worker: string): void {
+    if (status !== 'TERMINATED') return this.#workers.enter(worker, status);
     this.#instruments.workersTerminated.inc();
     this.#workers.end(worker);
   }

@@ -177,6 +177,10 @@ export interface DrainAnswer {
   readonly status: 'draining';
 }
 
+export interface CancelDrainAnswer {
+  readonly status: 'ready' | 'busy';
+}
+
 export interface WorkerView {
   readonly id: string;
   readonly type: string;
@@ -186,6 +190,11 @@ export interface WorkerView {
   readonly slots: number | null;
   /** Attempts that it holds. */
   readonly load: number;
+  /**
+   * `open`: it kept losing tasks and gets none for a while. `half_open`: it gets one at a time, until
+   * three have come back.
+   */
+  readonly circuit: 'closed' | 'half_open' | 'open';
   readonly hostname: string | null;
   readonly registered_at: string;
   readonly last_seen_at: string;

@@ -10,7 +10,7 @@ export interface DeadLetterView {
   readonly exchange: string;
   readonly name: string;
   readonly payload: JsonValue;
-  /** Of the last entry that its commit wrote into the job's book. */
+  /** Its place among the events of its job, from 1. */
   readonly sequence: number;
   /** Tries in all. */
   readonly tries: number;

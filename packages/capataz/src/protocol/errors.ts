@@ -48,6 +48,11 @@ export const errorCatalogue = {
     false,
     "The job's present status does not admit this; `details.status` names it.",
   ),
+  INVALID_WORKER_STATE_TRANSITION: entry(
+    409,
+    false,
+    'The worker cannot take this step from the status that it has; `details` has `worker_id`, `from_state`, `to_state` and `reason`. Nothing was changed.',
+  ),
   SIGNAL_REFUSED: entry(
     409,
     false,

@@ -154,7 +154,7 @@ export function jobEventView({ jobId, correlationId, entry }: JobEvent): JobEven
   return { job_id: jobId, entry: historyView(entry, correlationId) };
 }
 
-export function workerView({ worker, load, lastSeenAt }: WorkerState): WorkerView {
+export function workerView({ worker, load, circuit, lastSeenAt }: WorkerState): WorkerView {
   return {
     id: worker.id,
     type: worker.type,
@@ -163,6 +163,7 @@ export function workerView({ worker, load, lastSeenAt }: WorkerState): WorkerVie
     hot_skills: worker.offer.hotSkills,
     slots: worker.slots,
     load,
+    circuit: circuit.state,
     hostname: worker.hostname,
     registered_at: instant(worker.registeredAt),
     last_seen_at: instant(lastSeenAt),

@@ -8,6 +8,15 @@ import type { JobStatus } from '../core/status.ts';
 import type { Choice } from '../core/strategy.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import type { JsonValue } from '../std/json.ts';
+import type { DeadLetter, DeadLetterQuery, OutboxPage, OutboxVerdict } from './outbox-contract.ts';
+
+export type {
+  DeadLetter,
+  DeadLetterQuery,
+  OutboxEvent,
+  OutboxPage,
+  OutboxVerdict,
+} from './outbox-contract.ts';
 
 /**
  * # The store
@@ -388,64 +397,6 @@ export interface StuckAttempt {
   readonly jobId: string;
   readonly taskId: string;
   readonly attempt: string;
-}
-
-/** An event as it is to be published. */
-export interface OutboxEvent {
-  readonly id: string;
-  readonly jobId: string;
-  /** Whose job it is; known also when that one is forgotten. */
-  readonly client: string;
-  /** Of the last entry of the commit that emitted it. */
-  readonly sequence: number;
-  readonly exchange: string;
-  readonly name: string;
-  readonly payload: JsonValue;
-  readonly correlationId: string;
-  readonly trace: string | null;
-  readonly createdAt: number;
-  /** Tries that failed. */
-  readonly retryCount: number;
-  readonly lastError: string | null;
-}
-
-export interface OutboxPage {
-  readonly events: readonly OutboxEvent[];
-  /** Ms from now until another may be tried again; null where none waits. */
-  readonly nextInMs: number | null;
-}
-
-export type OutboxVerdict =
-  | { readonly type: 'published'; readonly id: string }
-  | {
-      readonly type: 'failed';
-      readonly id: string;
-      readonly error: string;
-      readonly retryAfterMs: number;
-    }
-  | { readonly type: 'dead'; readonly id: string; readonly error: string };
-
-export interface DeadLetterQuery {
-  readonly limit: number;
-  /** Only letters behind this one: the id of the last of the page before. */
-  readonly after?: string;
-  readonly client?: string;
-  /** Of the event. */
-  readonly name?: string;
-  /** Of the job. */
-  readonly jobId?: string;
-  /** Of the events. */
-  readonly ids?: readonly string[];
-  /** Default: only unresolved ones. */
-  readonly resolvedToo?: boolean;
-}
-
-/** Kept until an operator redrives or resolves it. */
-export interface DeadLetter extends OutboxEvent {
-  readonly movedAt: number;
-  readonly resolvedAt: number | null;
-  readonly resolvedBy: string | null;
-  readonly notes: string | null;
 }
 
 export interface Counts {

@@ -72,7 +72,7 @@ export async function serveEngine(options: ServedEngineOptions): Promise<ServedE
   const metrics = new Metrics({
     clock,
     sources: () => ({ store, workers: engine.workers }),
-    breakers: options.breakers ?? [],
+    breakers: [...(options.breakers ?? []), { list: () => engine.circuits.list() }],
   });
   const engine: Engine = createEngine({
     store,
@@ -175,6 +175,7 @@ function recorded(engine: Engine, calls: CallRecorder): EnginePorts {
       progress: noted('progress', workers.progress),
       connectionDropped: noted('connectionDropped', workers.connectionDropped),
       drain: noted('drain', workers.drain),
+      cancelDrain: noted('cancelDrain', workers.cancelDrain),
       holds: noted('holds', workers.holds),
     },
   };

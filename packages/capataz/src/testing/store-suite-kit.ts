@@ -61,6 +61,7 @@ export function newJob(id: string, fields: Partial<Job> = {}): Job {
     state: 'split',
     entry: 1,
     hops: 1,
+    emitted: 0,
     failures: 0,
     held: false,
     wait: null,

@@ -18,13 +18,13 @@ import {
 
 /** Events on their way to the bus, and those that nobody would take. */
 
-function emitted(id: string, name = 'done'): Emitted {
-  return { id, exchange: 'topic', name, payload: { of: id } };
+function emitted(id: string, number: number): Emitted {
+  return { id, number, exchange: 'topic', name: 'done', payload: { of: id } };
 }
 
 /** A job whose first step emits these. */
 function emitting(store: Store, jobId: string, ...ids: readonly string[]) {
-  const also = alsoOf({ emits: ids.map((id) => emitted(id)) });
+  const also = alsoOf({ emits: ids.map((id, index) => emitted(id, index + 1)) });
   return store1(store, changeOf(newJob(jobId), { also }));
 }
 
@@ -135,7 +135,10 @@ export function deadLetterTests(test: StoreTest): void {
     );
     assert.equal((await store.counts()).deadLetters, 0);
   });
+}
 
+/** Where they are looked for, and how long they stay. */
+export function deadLetterRoomTests(test: StoreTest): void {
   test('H-41 dead letters are found by client, name, job and id, also when their job is forgotten', async ({
     store,
     clock,
@@ -144,7 +147,7 @@ export function deadLetterTests(test: StoreTest): void {
       ['a', 'dev'],
       ['b', 'other'],
     ] as const) {
-      const also = alsoOf({ emits: [emitted(`${id}1`, `name-${id}`)] });
+      const also = alsoOf({ emits: [{ ...emitted(`${id}1`, 1), name: `name-${id}` }] });
       const job = newJob(id, { client, status: 'finished', endedAt: clock.now() });
       await store1(store, changeOf(job, { also }));
     }

@@ -16,7 +16,12 @@ import {
   seenTests,
 } from './store-suite-inbox.ts';
 import { type OpenStore, storeTest } from './store-suite-kit.ts';
-import { deadLetterTests, outboxTests, stuckTests } from './store-suite-outbox.ts';
+import {
+  deadLetterRoomTests,
+  deadLetterTests,
+  outboxTests,
+  stuckTests,
+} from './store-suite-outbox.ts';
 import {
   claimSizeTests,
   claimTests,
@@ -42,7 +47,7 @@ const parts = {
   waits: [fanOutTests, joinTests, childTests, waitDeadlineTests, memoTests],
   inbox: [earlySignalTests, inboxTests, seenTests, letterTests, attributeTests],
   shares: [shareTests, waiterTests],
-  outbox: [outboxTests, deadLetterTests, stuckTests],
+  outbox: [outboxTests, deadLetterTests, deadLetterRoomTests, stuckTests],
   retention: [forgetTests, forgottenTests, forgottenKeyTests],
   reads: [historyTests, eventTests, readTests, causeTests, payloadTests, restartTests],
 };

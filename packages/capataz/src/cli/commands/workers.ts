@@ -19,11 +19,12 @@ function listCommand(context: CliContext): Command {
       const rows = workers.map((worker) => [
         worker.id,
         worker.status,
+        worker.circuit.replace('_', '-'),
         worker.slots === null ? String(worker.load) : `${worker.load}/${worker.slots}`,
         worker.skills.join(','),
         print.time(worker.last_seen_at),
       ]);
-      print.table(['ID', 'STATUS', 'LOAD', 'SKILLS', `LAST SEEN (${print.zone})`], rows);
+      print.table(['ID', 'STATUS', 'CIRCUIT', 'LOAD', 'SKILLS', `LAST SEEN (${print.zone})`], rows);
     }),
   );
 }
@@ -32,12 +33,13 @@ function drainCommand(context: CliContext): Command {
   const command = clientCommand(
     'drain <worker>',
     'Give a worker no further tasks; what it holds goes on.',
-  );
-  return command.action((id: string) =>
-    withSession(command, context, async ({ client, print, asJson }) => {
-      const answer = await client.workers.drain(id).catch((error) => throwNamed(error, id));
+  ).option('--undo', 'let it take tasks again');
+  return command.action((id: string, { undo }: { readonly undo?: boolean }) =>
+    withSession(command, context, async ({ client: { workers }, print, asJson }) => {
+      const done = undo ? workers.cancelDrain(id) : workers.drain(id);
+      const answer = await done.catch((error) => throwNamed(error, id));
       if (asJson) print.json(answer);
-      else print.line(`worker ${id} ${answer.status}`);
+      else print.line(`worker ${id} ${undo ? 'takes tasks again' : 'draining'}`);
     }),
   );
 }

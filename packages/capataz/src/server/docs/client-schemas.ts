@@ -169,6 +169,11 @@ export const workerView = z.object({
   hot_skills: z.array(z.string()),
   slots: z.int().nullable(),
   load: z.int(),
+  circuit: z
+    .enum(['closed', 'half_open', 'open'])
+    .describe(
+      '`open`: it kept losing tasks and gets none for a while. `half_open`: one at a time.',
+    ),
   hostname: z.string().nullable(),
   registered_at: instant,
   last_seen_at: instant,
@@ -181,6 +186,10 @@ export const workersAnswer = z.object({
 export const drainAnswer = z.object({
   status: z.literal('draining'),
 }) satisfies z.ZodType<api.DrainAnswer>;
+
+export const cancelDrainAnswer = z.object({
+  status: z.enum(['ready', 'busy']),
+}) satisfies z.ZodType<api.CancelDrainAnswer>;
 
 export const blueprintView = z.object({
   name: z.string(),

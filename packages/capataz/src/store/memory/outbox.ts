@@ -12,12 +12,12 @@ import { copyOf, type MemoryData } from './data.ts';
 /** Events on their way to the bus, and those that nobody would take. */
 
 export function addEmits(data: MemoryData, job: Job, emits: readonly Emitted[], at: number): void {
-  for (const { id, exchange, name, payload } of emits) {
+  for (const { id, number, exchange, name, payload } of emits) {
     const event: OutboxEvent = copyOf({
       id,
       jobId: job.id,
       client: job.client,
-      sequence: data.books.get(job.id)?.length ?? 0,
+      sequence: number,
       exchange,
       name,
       payload,

@@ -209,7 +209,7 @@ function writeAlso(
     assert(type === 'done', `a child was answered with ${type}`);
   }
   const { client, ends } = change;
-  writeEmits(state, { n, id: change.id }, also.emits, texts, at);
+  writeEmits(state, change.id, also.emits, texts, at);
   const owner = ends === null ? { n, client, beside: besideAfter(change, found) } : null;
   writeInboxes(state, n, owner, also, texts, at);
 }

@@ -181,7 +181,7 @@ function jobRow(job: Job, isNew: boolean): JobMessage['row'] {
 
 /** What most jobs don't have is left out; `jobOf` puts it back. */
 function restText(job: Job): string {
-  const { wait, lease, unread, decided, resume, result, error, results, answer } = job;
+  const { wait, lease, unread, decided, emitted, resume, result, error, results, answer } = job;
   const isApproval = wait?.type === 'approval';
   const plain = JSON.stringify(isApproval ? { lease } : { wait, lease });
   let text = `${plain.slice(0, -1)},"resume":${canonicalJson(resume)},"result":${canonicalJson(result)},"error":${canonicalJson(error)}`;
@@ -189,6 +189,7 @@ function restText(job: Job): string {
   if (isApproval) text += `,"wait":${canonicalJson(wait)}`;
   if (results !== null) text += `,"results":${canonicalJson(results)}`;
   if (answer !== null) text += `,"answer":${canonicalJson(answer)}`;
+  if (emitted > 0) text += `,"emitted":${emitted}`;
   if (unread) text += ',"unread":true';
   if (decided.length > 0) text += `,"decided":${JSON.stringify(decided)}`;
   return `${text}}`;

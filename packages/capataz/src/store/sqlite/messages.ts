@@ -173,6 +173,7 @@ export interface AlsoMessage {
 
 export interface EmitMessage {
   readonly id: string;
+  readonly number: number;
   readonly exchange: string;
   readonly name: string;
   readonly payload: TextRef;

@@ -5,19 +5,17 @@ import type { WriterState } from './writer-state.ts';
 
 /** Events on their way to the bus, and those that nobody would take. */
 
-/** After the book was written: the event names the last entry of its commit. */
 export function writeEmits(
-  state: WriterState,
-  job: { readonly n: number; readonly id: string },
+  { statements }: WriterState,
+  jobId: string,
   emits: readonly EmitMessage[],
   texts: readonly string[],
   at: number,
 ): void {
-  if (emits.length === 0) return;
-  const sequence = state.lastSeq(job.n);
-  for (const { id, exchange, name, payload, client, correlationId, trace } of emits) {
+  for (const { number: sequence, payload, ...emit } of emits) {
+    const { id, name, client, exchange, correlationId, trace } = emit;
     const metadata = JSON.stringify({ client, exchange, sequence, correlationId, trace });
-    state.statements.run('outbox-insert', id, job.id, name, textAt(texts, payload), metadata, at);
+    statements.run('outbox-insert', id, jobId, name, textAt(texts, payload), metadata, at);
   }
 }
 

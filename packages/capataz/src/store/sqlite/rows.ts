@@ -33,7 +33,7 @@ export interface JobRow {
 export function jobOf(row: JobRow): Job {
   const fixed = JSON.parse(row.fixed) as Pick<Job, 'options' | 'trace' | 'parent'>;
   const rest = JSON.parse(row.rest) as Pick<Job, 'wait' | 'lease' | 'resume' | 'result' | 'error'> &
-    Partial<Pick<Job, 'results' | 'answer' | 'unread' | 'decided'>>;
+    Partial<Pick<Job, 'results' | 'answer' | 'unread' | 'decided' | 'emitted'>>;
   return {
     id: row.id,
     version: row.version,
@@ -46,7 +46,7 @@ export function jobOf(row: JobRow): Job {
     hops: row.hops,
     failures: row.failures,
     held: row.held === 1,
-    ...{ results: null, answer: null, unread: false, decided: [] },
+    ...{ results: null, answer: null, unread: false, decided: [], emitted: 0 },
     ...rest,
     input: JSON.parse(row.input) as Job['input'],
     data: JSON.parse(row.data) as Job['data'],

@@ -85,7 +85,7 @@ export class WriterState {
     if (book.count === 0) return;
     const { count, entries, lost } = book;
     this.#position += 1;
-    const last = this.lastSeq(job);
+    const last = this.#lastSeq(job);
     const seq = last + count;
     this.statements.run('history-insert', this.#position, job, seq, at, count, entries);
     this.#rememberSeq(job, seq);
@@ -93,7 +93,7 @@ export class WriterState {
   }
 
   /** Of the last entry in a job's book. */
-  lastSeq(job: number): number {
+  #lastSeq(job: number): number {
     return this.#lastSeqs.get(job) ?? this.statements.one<{ seq: number }>('history-last', job).seq;
   }
 
