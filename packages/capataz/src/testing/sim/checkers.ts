@@ -40,12 +40,6 @@ export async function checkLimbo(store: Store): Promise<string[]> {
   }
 }
 
-/** Everything that was said is with the bus. */
-export async function checkOutbox(store: Store): Promise<string[]> {
-  const { outbox } = await store.counts();
-  return outbox === 0 ? [] : [`${outbox} events are not published`];
-}
-
 /** Everything was given back: no task is left when no job is open. */
 export async function checkIdle(store: Store): Promise<string[]> {
   const { tasks, queued, outbox } = await store.counts();

@@ -1,7 +1,7 @@
 import type { Job } from '../../core/job.ts';
 import type { SentSignal } from '../../engine/ports.ts';
-import type { JsonObject } from '../../std/json.ts';
 import type { Dice } from './dice.ts';
+import { isForgotten } from './wait-blueprints.ts';
 import type { World } from './world.ts';
 
 /** Who decides and who sends: scripted people, whose letters may be sent twice or to the wrong wait. */
@@ -72,11 +72,6 @@ export class People {
     const ids = this.told.get(jobId) ?? new Set<string>();
     this.told.set(jobId, ids.add(id));
   }
-}
-
-/** Nobody ever speaks to some of them: there the deadlines have the last word. */
-function isForgotten({ input }: Job): boolean {
-  return Number((input as JsonObject).number) % 4 === 3;
 }
 
 const speakable = [

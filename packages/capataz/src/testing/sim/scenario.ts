@@ -1,6 +1,17 @@
 import type { Job } from '../../core/job.ts';
-import { unleash } from './actors.ts';
+import { tendLetters, unleash } from './actors.ts';
 import { simBlueprints } from './blueprints.ts';
+import {
+  checkAnswers,
+  checkBreaker,
+  checkEventCounts,
+  checkEvents,
+  checkHandled,
+  checkInboxes,
+  checkOutbox,
+  checkWords,
+} from './bus-checkers.ts';
+import { type BusFigures, busFigures } from './bus-figures.ts';
 import {
   checkBook,
   checkBudgets,
@@ -11,7 +22,6 @@ import {
   checkIdle,
   checkLimbo,
   checkNothingExtra,
-  checkOutbox,
   checkResult,
 } from './checkers.ts';
 import { Dice } from './dice.ts';
@@ -26,7 +36,6 @@ import {
   checkKeys,
   checkSignals,
   checkSteps,
-  checkWords,
 } from './wait-checkers.ts';
 import { simWork } from './work.ts';
 import { World, type WorldOptions } from './world.ts';
@@ -42,12 +51,13 @@ export interface SimResult {
   readonly ends: Readonly<Record<string, number>>;
   /** Simulated time, in ms. */
   readonly simulatedMs: number;
+  readonly bus: BusFigures;
 }
 
 export interface SimOptions {
   readonly cuts?: Cuts;
   /** Decides about each store call instead of the weather. */
-  readonly storeFault?: (isCommit: boolean) => StoreFault;
+  readonly storeFault?: (isWrite: boolean) => StoreFault;
 }
 
 /** Everything that was accepted must have ended this long after the calm began. */
@@ -91,13 +101,16 @@ export async function play(plan: Plan, options: Omit<WorldOptions, 'dice'>): Pro
   const jobs = await readJobs(world, accepted);
   return {
     seed: plan.seed,
-    violations: [...world.watch.violations, ...limbo, ...problems, ...books],
+    violations: [...world.violations, ...limbo, ...problems, ...books],
     trace: world.trace,
     jobs,
     ends: countEnds(jobs),
     simulatedMs: world.clock.steady(),
+    bus: busFigures(world),
   };
 }
+
+const looks = [checkLimbo, checkKeys, checkInboxes];
 
 /** The storm, with a look at every hot job twice a second. @returns what was found in limbo. */
 async function weather(world: World, plan: Plan, people: People): Promise<string[]> {
@@ -106,7 +119,8 @@ async function weather(world: World, plan: Plan, people: People): Promise<string
   while (world.clock.steady() < plan.stormMs) {
     await world.clock.advance(500);
     if (dice.chance(0.3)) await people.speak(dice, false);
-    problems.push(...(await checkLimbo(world.truth)), ...(await checkKeys(world.truth)));
+    for (const check of looks) problems.push(...(await check(world.truth)));
+    problems.push(...(await checkEventCounts(world.truth, world.busWatch)));
   }
   world.note('calm');
   world.weather = calm;
@@ -136,9 +150,15 @@ async function untilEnded(
       accepted.size < plan.jobs.length
         ? ['not all jobs were accepted']
         : await checkEnded(world.truth, accepted);
+    void tendLetters(world, dice);
+    await world.bus.redriveDead();
     if (problems.length === 0) problems = await checkOutbox(world.truth);
+    if (problems.length === 0) problems = checkHandled(world.busWatch);
     if (problems.length > 0) continue;
     return [
+      ...(await checkCircuit(world)),
+      ...(await checkEvents(world.truth, world.busWatch)),
+      ...(await checkEventCounts(world.truth, world.busWatch)),
       ...(await checkIdle(world.truth)),
       ...(await checkLimbo(world.truth)),
       ...(await checkNothingExtra(world.truth, accepted)),
@@ -146,6 +166,11 @@ async function untilEnded(
     ];
   }
   return problems;
+}
+
+async function checkCircuit({ serverBus, clock }: World): Promise<string[]> {
+  if (serverBus === null) return ['no server is up'];
+  return checkBreaker(serverBus.breaker(), (ms) => clock.advance(ms));
 }
 
 /** A held job waits for a person, who comes when it is calm. */
@@ -184,7 +209,7 @@ async function checkBooks(
     const entries = await world.truth.history(id, 0, 10_000);
     for (const check of bookChecks) problems.push(...check(job, entries));
     problems.push(...checkResult(job), ...checkSteps(job));
-    problems.push(...checkWords(job, world.heard.get(id) ?? []));
+    problems.push(...checkWords(job, world.busWatch), ...checkAnswers(job, world.busWatch));
     problems.push(...checkSignals(job, people.told.get(id) ?? new Set()));
     if (calmWorkers) problems.push(...checkCalmWorkers(job, entries));
   }

@@ -19,18 +19,18 @@ export function crashAtEachCommit(
   seed: number,
   when: 'before' | 'after',
 ): AsyncGenerator<SweepStep> {
-  return sweep(seed, `crash-${when}`, (isCommit) => isCommit);
+  return sweep(seed, `crash-${when}`, (isWrite) => isWrite);
 }
 
 async function* sweep(
   seed: number,
   fault: StoreFault,
-  counts: (isCommit: boolean) => boolean,
+  counts: (isWrite: boolean) => boolean,
 ): AsyncGenerator<SweepStep> {
   for (let nth = 1; ; nth += 1) {
     let calls = 0;
-    const storeFault = (isCommit: boolean): StoreFault => {
-      if (!counts(isCommit)) return 'none';
+    const storeFault = (isWrite: boolean): StoreFault => {
+      if (!counts(isWrite)) return 'none';
       calls += 1;
       return calls === nth ? fault : 'none';
     };

@@ -116,15 +116,6 @@ export function checkSignals(job: Job, told: ReadonlySet<string>): string[] {
   return problems;
 }
 
-/** The bus heard everything that was said, each job's words in their order. */
-export function checkWords({ id, blueprint, status }: Job, heard: readonly string[]): string[] {
-  if (blueprint !== 'speaker') return [];
-  const words = [...new Set(heard)].join(' ');
-  const isWhole = status !== 'finished' || words === 'one two three';
-  const isInOrder = 'one two three'.startsWith(words);
-  return isWhole && isInOrder ? [] : [`job ${id} (${status}): the bus heard "${words}"`];
-}
-
 /** What a step gave is what the next run gets. */
 export function checkSteps({ id, blueprint, status, data }: Job): string[] {
   const isWrong = blueprint === 'stepper' && status === 'finished' && data.isSame !== true;

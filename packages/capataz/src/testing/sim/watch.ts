@@ -1,7 +1,6 @@
 import type { Change, TaskChange } from '../../core/change.ts';
 import { isFinal } from '../../core/status.ts';
 import type { Work, WorkOutcome } from '../../store/contract.ts';
-import type { CommitWatch } from './faulty-store.ts';
 
 /** Ends of an attempt that are not the worker's own word. */
 const unreported: ReadonlySet<string> = new Set(['lost', 'not_delivered']);
@@ -10,7 +9,7 @@ const unreported: ReadonlySet<string> = new Set(['lost', 'not_delivered']);
  * Looks at every commit as it is applied and keeps its own books, from which it knows at any moment
  * what must be true. It shares no code with the stores.
  */
-export class Watch implements CommitWatch {
+export class Watch {
   readonly violations: string[] = [];
   /** Attempts whose report, or hand-back, has been committed as their end. */
   readonly reported = new Set<string>();
