@@ -65,20 +65,6 @@ export function checkAnswers({ id, state }: Job, { answeredAt, endedAt }: BusWat
   return [`job ${id} ended unanswered ${lateMs} ms after its answer was stored`];
 }
 
-/** What lies in the inbox of a job that waits for it is looked at: there is an alarm. */
-export async function checkInboxes(store: Store): Promise<string[]> {
-  const problems: string[] = [];
-  const jobs = await store.jobs({ status: ['waiting_for_event'], limit: 10_000 });
-  for (const { id } of jobs) {
-    const items = await store.inbox(id);
-    if (items.length === 0) continue;
-    const [causes] = await store.causes({ id });
-    const isRung = causes?.timers.some(({ name }) => name === 'inbox') ?? false;
-    if (!isRung) problems.push(`job ${id}: nothing looks at ${items.map((item) => item.id)}`);
-  }
-  return problems;
-}
-
 /** A circuit that is asked for long enough lets calls through again. */
 export async function checkBreaker(
   breaker: Breaker,

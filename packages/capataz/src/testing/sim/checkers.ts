@@ -17,12 +17,14 @@ export async function checkEnded(store: Store, accepted: Iterable<string>): Prom
     const job = await store.job(id);
     if (job === null) problems.push(`job ${id} was accepted and does not exist`);
     else if (!isFinal(job.status) && job.status !== 'quarantined') {
-      problems.push(
-        `job ${id} (${job.blueprint}) is still ${job.status} in state "${job.state}", wait ${JSON.stringify(job.wait)}`,
-      );
+      problems.push(stillOpen(job));
     }
   }
   return problems;
+}
+
+export function stillOpen({ id, blueprint, status, state, wait }: Job): string {
+  return `job ${id} (${blueprint}) is still ${status} in state "${state}", wait ${JSON.stringify(wait)}`;
 }
 
 /** No limbo: every hot job has a living cause of progress. */

@@ -93,7 +93,12 @@ function drawn({ dice, faults }: FaultyStoreParts, isWrite: boolean): StoreFault
   return dice.chance(fail) ? 'fail' : 'none';
 }
 
+/** Now and then a call takes much longer than the others, and many overtake it. */
+const slowShare = 0.1;
+const slowTimes = 8;
+
 async function lag({ process, dice, faults }: FaultyStoreParts): Promise<void> {
-  const ms = dice.between(0, faults().latencyMs);
+  const slowness = dice.chance(slowShare) ? slowTimes : 1;
+  const ms = dice.between(0, faults().latencyMs * slowness);
   if (ms > 0) await delay(process.clock, ms);
 }

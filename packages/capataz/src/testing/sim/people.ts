@@ -10,6 +10,8 @@ export class People {
   /** Job → ids of the ticks that the server said it took. */
   readonly told = new Map<string, Set<string>>();
   readonly #stopped = new Set<string>();
+  /** Jobs that got their letters. */
+  readonly #written = new Set<string>();
   #count = 0;
 
   constructor(world: World) {
@@ -23,6 +25,7 @@ export class People {
       if (isForgotten(job) || (!firm && !dice.chance(0.3))) continue;
       if (job.wait?.type === 'approval') this.#decide(job, dice, firm);
       else if (job.blueprint === 'listener') this.#send(job, dice, firm);
+      if (job.state === 'settle') await this.#writeInBursts(job, dice);
     }
   }
 
@@ -68,11 +71,41 @@ export class People {
       .catch(() => undefined);
   }
 
+  /**
+   * Letters two by two, about when the job begins to listen: some are kept for it, some come in while
+   * it looks at those. None may be overlooked (`checkInboxes`).
+   */
+  async #writeInBursts(job: Job, dice: Dice): Promise<void> {
+    if (this.#written.has(job.id)) return;
+    this.#written.add(job.id);
+    const { truth, weather, clock } = this.#world;
+    const [causes] = await truth.causes({ id: job.id });
+    const wakesAt = causes?.timers.find(({ name }) => name === 'wake')?.at;
+    if (wakesAt === undefined) return;
+    const inMs = wakesAt - (await truth.now());
+    for (let bursts = 0; bursts < 5; bursts += 1) {
+      const firstMs = inMs + dice.between(0, 5 * weather.store.latencyMs);
+      const secondMs = firstMs + dice.between(0, weather.store.latencyMs);
+      for (const afterMs of [firstMs, secondMs]) clock.after(afterMs, () => this.#write(job));
+    }
+  }
+
+  #write({ id: jobId }: Job): void {
+    this.#count += 1;
+    const id = `letter-${this.#count}`;
+    const to = { key: `listener-${jobId}` };
+    const letter: SentSignal = { client: 'sim', to, name: 'tick', id, data: id, actor: 'sender' };
+    this.#world.engine?.signals.send([{ ...letter, keepForMs }]).catch(() => undefined);
+  }
+
   #tell(jobId: string, id: string): void {
     const ids = this.told.get(jobId) ?? new Set<string>();
     this.told.set(jobId, ids.add(id));
   }
 }
+
+/** Longer than any step of the clock. */
+const keepForMs = 30 * 86_400_000;
 
 const speakable = [
   'pending',

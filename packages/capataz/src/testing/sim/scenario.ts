@@ -1,4 +1,5 @@
 import type { Job } from '../../core/job.ts';
+import { isFinal, jobStatuses } from '../../core/status.ts';
 import { tendLetters, unleash } from './actors.ts';
 import { simBlueprints } from './blueprints.ts';
 import {
@@ -7,7 +8,6 @@ import {
   checkEventCounts,
   checkEvents,
   checkHandled,
-  checkInboxes,
   checkOutbox,
   checkWords,
 } from './bus-checkers.ts';
@@ -23,6 +23,7 @@ import {
   checkLimbo,
   checkNothingExtra,
   checkResult,
+  stillOpen,
 } from './checkers.ts';
 import { Dice } from './dice.ts';
 import { calm, type FaultName, faultNames } from './faults.ts';
@@ -110,7 +111,7 @@ export async function play(plan: Plan, options: Omit<WorldOptions, 'dice'>): Pro
   };
 }
 
-const looks = [checkLimbo, checkKeys, checkInboxes];
+const looks = [checkLimbo, checkKeys];
 
 /** The storm, with a look at every hot job twice a second. @returns what was found in limbo. */
 async function weather(world: World, plan: Plan, people: People): Promise<string[]> {
@@ -144,17 +145,17 @@ async function untilEnded(
     world.startServer();
     for (const worker of plan.workers) world.startWorker(worker);
     await world.clock.advance(lookEveryMs);
-    await releaseAll(world, accepted);
     await people.speak(dice, true);
     problems =
-      accepted.size < plan.jobs.length
-        ? ['not all jobs were accepted']
-        : await checkEnded(world.truth, accepted);
-    void tendLetters(world, dice);
-    await world.bus.redriveDead();
+      accepted.size < plan.jobs.length ? ['not all jobs were accepted'] : await release(world);
+    if (problems.length === 0) problems = await checkEnded(world.truth, accepted);
     if (problems.length === 0) problems = await checkOutbox(world.truth);
     if (problems.length === 0) problems = checkHandled(world.busWatch);
-    if (problems.length > 0) continue;
+    if (problems.length > 0) {
+      void tendLetters(world, dice);
+      await world.bus.redriveDead();
+      continue;
+    }
     return [
       ...(await checkCircuit(world)),
       ...(await checkEvents(world.truth, world.busWatch)),
@@ -173,14 +174,17 @@ async function checkCircuit({ serverBus, clock }: World): Promise<string[]> {
   return checkBreaker(serverBus.breaker(), (ms) => clock.advance(ms));
 }
 
-/** A held job waits for a person, who comes when it is calm. */
-async function releaseAll(world: World, accepted: ReadonlySet<string>): Promise<void> {
-  for (const id of accepted) {
-    const job = await world.truth.job(id);
-    if (job?.held && job.endedAt === null && job.status !== 'quarantined') {
-      world.engine?.jobs.release(id, 'operator').catch(() => undefined);
-    }
+const openStatuses = jobStatuses.filter(
+  (status) => !isFinal(status) && status !== 'quarantined',
+);
+
+/** A held job waits for a person, who comes when it is calm. @returns jobs that are open. */
+async function release({ truth, engine }: World): Promise<string[]> {
+  const open = await truth.jobs({ status: openStatuses, limit: 10_000 });
+  for (const { id, held, parent } of open) {
+    if (held && parent === null) engine?.jobs.release(id, 'operator').catch(() => undefined);
   }
+  return open.map(stillOpen);
 }
 
 /** Faults after which a worker may not have got, or not be able to finish, what it was given. */

@@ -2,7 +2,8 @@ import type { StoredEntry } from '../../core/history.ts';
 import type { Job } from '../../core/job.ts';
 import { isFinal } from '../../core/status.ts';
 import type { JsonObject } from '../../std/json.ts';
-import type { Store } from '../../store/contract.ts';
+import type { Store, Work } from '../../store/contract.ts';
+import type { MemoryData } from '../../store/memory/index.ts';
 
 /** The composite rules of invariants.md: aggregation, approval, children, keys, signals. */
 
@@ -114,6 +115,16 @@ export function checkSignals(job: Job, told: ReadonlySet<string>): string[] {
       problems.push(`job ${job.id}: ${id} was taken and is not counted`);
   }
   return problems;
+}
+
+/** What lies in the inbox of a job that waits for signals is looked at: there is an alarm. */
+export function checkInboxes({ open }: MemoryData, { changes = [] }: Work): string[] {
+  return changes.flatMap(({ change }) => {
+    const owner = open.get(change.job.id);
+    if (owner?.job.wait?.type !== 'event' || owner.deadlines.inbox !== undefined) return [];
+    const ids = owner.inbox.map(({ item }) => item.id);
+    return ids.length === 0 ? [] : [`job ${owner.job.id}: nothing looks at ${ids.join(', ')}`];
+  });
 }
 
 /** What a step gave is what the next run gets. */

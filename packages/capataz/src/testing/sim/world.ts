@@ -25,6 +25,7 @@ import { simTransport } from './network.ts';
 import { SimProcess } from './process.ts';
 import { RxonWorker } from './rxon-worker.ts';
 import { type ServerBus, serverBus, simRelay } from './server-bus.ts';
+import { checkInboxes } from './wait-checkers.ts';
 import { Watch } from './watch.ts';
 
 export interface WorkerPlan {
@@ -181,6 +182,7 @@ export class World {
       onCommitted: (work, outcome) => {
         watch.onCommitted(work, outcome);
         busWatch.onCommitted(work, outcome);
+        watch.violations.push(...checkInboxes(this.#data, work));
       },
       onSettled: (verdicts) => busWatch.onSettled(verdicts),
       onRedriven: (ids) => busWatch.onRedriven(ids),
