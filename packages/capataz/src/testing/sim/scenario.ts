@@ -30,6 +30,7 @@ import { calm, type FaultName, faultNames } from './faults.ts';
 import type { StoreFault } from './faulty-store.ts';
 import { People } from './people.ts';
 import { type Cuts, type Plan, planOf } from './plan.ts';
+import { checkStuck } from './stuck-checker.ts';
 import {
   checkApproval,
   checkChildren,
@@ -174,9 +175,7 @@ async function checkCircuit({ serverBus, clock }: World): Promise<string[]> {
   return checkBreaker(serverBus.breaker(), (ms) => clock.advance(ms));
 }
 
-const openStatuses = jobStatuses.filter(
-  (status) => !isFinal(status) && status !== 'quarantined',
-);
+const openStatuses = jobStatuses.filter((status) => !isFinal(status) && status !== 'quarantined');
 
 /** A held job waits for a person, who comes when it is calm. @returns jobs that are open. */
 async function release({ truth, engine }: World): Promise<string[]> {
@@ -198,7 +197,15 @@ const losesReplies: readonly FaultName[] = [
   'store-crash',
 ];
 
-const bookChecks = [checkBook, checkDelays, checkBudgets, checkHolds, checkFanOut, checkApproval];
+const bookChecks = [
+  checkBook,
+  checkDelays,
+  checkBudgets,
+  checkHolds,
+  checkFanOut,
+  checkApproval,
+  checkStuck,
+];
 
 async function checkBooks(
   world: World,

@@ -3,20 +3,30 @@ import { describe, it } from 'node:test';
 import { simulate } from './scenario.ts';
 import { crashAtEachCommit, failEachCall, type SweepStep } from './sweeps.ts';
 
-const seeds = 300;
+const seeds = 400;
 const seedsATest = 25;
+
+/** What happened on the bus of all those seeds together (`BusFigures`). */
+const onTheBus = new Map<string, number>();
 
 describe('the simulator', () => {
   for (let first = 1; first <= seeds; first += seedsATest) {
     const last = first + seedsATest - 1;
     it(`seeds ${first} to ${last} keep every rule through crashes, losses, freezes and clock steps`, async () => {
       for (let seed = first; seed <= last; seed += 1) {
-        const { violations, jobs } = await simulate(seed);
+        const { violations, jobs, bus } = await simulate(seed);
         assert.deepEqual(violations, [], `replay with: npm run sim -- --seed ${seed} --trace`);
         assert.ok(jobs.length > 0);
+        for (const [what, times] of Object.entries(bus))
+          onTheBus.set(what, (onTheBus.get(what) ?? 0) + times);
       }
     });
   }
+
+  it('saw everything happen on the bus that its rules are about', () => {
+    const missing = [...onTheBus].filter(([, times]) => times < 50);
+    assert.deepEqual(missing, []);
+  });
 
   it('gives the same story for the same seed, and another for another', async () => {
     const first = await simulate(7);

@@ -25,6 +25,7 @@ import { simTransport } from './network.ts';
 import { SimProcess } from './process.ts';
 import { RxonWorker } from './rxon-worker.ts';
 import { type ServerBus, serverBus, simRelay } from './server-bus.ts';
+import { simMonitor } from './stuck-checker.ts';
 import { checkInboxes } from './wait-checkers.ts';
 import { Watch } from './watch.ts';
 
@@ -132,6 +133,7 @@ export class World {
       log: silentLog,
       sink: bus.sink,
       relay: simRelay,
+      timeoutMonitor: simMonitor,
     });
     const server = { engine, process, bus };
     this.#server = server;
