@@ -119,6 +119,22 @@ test('S-59 a batch of fifty to one job and to others is answered in order', asyn
   assert.equal((await world.job(id)).data.ticks, 45);
 });
 
+test('S-59 S-4 two signals of one batch that lose a race are taken once each, and so is who won it', async () => {
+  const { world, id } = await begin();
+  const release = world.stopAt('commit');
+  const winner = send(world, { jobId: id }, 'tick', { data: 1 });
+  await world.settle();
+  const tick = { client: 'client-1', to: { jobId: id }, name: 'tick', actor: 'bot' };
+  const batch = world.engine.signals.send([
+    { ...tick, id: 'ten', data: 10 },
+    { ...tick, id: 'hundred', data: 100 },
+  ]);
+  await world.settle();
+  release();
+  await Promise.all([winner, batch]);
+  assert.equal((await world.job(id)).data.ticks, 111);
+});
+
 test('S-59 a job is found by the correlation key that it registered, by its own client alone', async () => {
   const { world, id } = await begin();
   assert.equal(await send(world, { key: 'of-ana' }, 'tick', { data: 3 }), 'taken');
