@@ -181,6 +181,25 @@ test('S-11 what the blueprint lists under early is kept, in order, and taken whe
   assert.deepEqual([job.state, job.data.ticks], ['done', 3]);
 });
 
+test('S-11 what was kept early is taken before a signal that comes later', async () => {
+  const machine = listener({}, { early: { tick: '1m' } });
+  const { world, id } = await begin(machine, { listening: false });
+  assert.equal(await send(world, { jobId: id }, 'tick'), 'taken');
+  await world.advance(4_999);
+  // The wait begins, and nobody looks into the inbox yet.
+  const release = world.stopAnswerOf('due');
+  await world.advance(1);
+  const look = world.stopAt('due');
+  release();
+  await world.settle();
+  assert.equal((await world.job(id)).state, 'listen');
+  assert.equal(await send(world, { jobId: id }, 'stop'), 'taken');
+  look();
+  await world.settle();
+  const job = await world.job(id);
+  assert.deepEqual([job.status, job.data.ticks], ['finished', 1]);
+});
+
 test('S-11 early signals are bounded in number and in time', async () => {
   const { world, id } = await begin(listener({}, { early: { tick: '3s' } }), { listening: false });
   for (let n = 0; n < 100; n += 1) await send(world, { jobId: id }, 'tick');
