@@ -24,6 +24,16 @@ export const busMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'each try of an event has an id of its own',
+    edits: [
+      {
+        file: 'compose/bus-sink.ts',
+        find: 'return { id, job,',
+        replace: 'return { id: id + event.retryCount, job,',
+      },
+    ],
+  },
+  {
     name: 'verdicts on failed tries are lost',
     edits: [
       {

@@ -96,7 +96,8 @@ export class BusWatch {
     record.untold += 1;
     if (record.untold > mostUntold) this.#violate(record, 'is tried again and again, uncounted');
     const restMs = record.restsUntil - this.#parts.clock.steady();
-    if (restMs > 0) this.#violate(record, `was tried ${restMs} ms before its pause was over`);
+    // A store counts whole milliseconds.
+    if (restMs >= 1) this.#violate(record, `was tried ${restMs} ms before its pause was over`);
   }
 
   /** The bus has it. */

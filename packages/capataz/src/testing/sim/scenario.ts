@@ -152,13 +152,14 @@ async function untilEnded(
     if (problems.length === 0) problems = await checkEnded(world.truth, accepted);
     if (problems.length === 0) problems = await checkOutbox(world.truth);
     if (problems.length === 0) problems = checkHandled(world.busWatch);
-    if (problems.length > 0) {
+    const { serverBus } = world;
+    if (problems.length > 0 || serverBus === null) {
       void tendLetters(world, dice);
       await world.bus.redriveDead();
       continue;
     }
     return [
-      ...(await checkCircuit(world)),
+      ...(await checkBreaker(serverBus.breaker(), (ms) => world.clock.advance(ms))),
       ...(await checkEvents(world.truth, world.busWatch)),
       ...(await checkEventCounts(world.truth, world.busWatch)),
       ...(await checkIdle(world.truth)),
@@ -167,12 +168,7 @@ async function untilEnded(
       ...(await checkChildren(world.truth)),
     ];
   }
-  return problems;
-}
-
-async function checkCircuit({ serverBus, clock }: World): Promise<string[]> {
-  if (serverBus === null) return ['no server is up'];
-  return checkBreaker(serverBus.breaker(), (ms) => clock.advance(ms));
+  return problems.length > 0 ? problems : ['no server stays up'];
 }
 
 const openStatuses = jobStatuses.filter((status) => !isFinal(status) && status !== 'quarantined');

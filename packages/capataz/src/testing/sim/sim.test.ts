@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { busBlueprintNames } from './bus-blueprints.ts';
 import { simulate } from './scenario.ts';
-import { crashAtEachCommit, failEachCall, type SweepStep } from './sweeps.ts';
+import { crashAtEachCommit, failEachCall, type SweepStep, sweptBlueprints } from './sweeps.ts';
+import { waitBlueprintNames } from './wait-blueprints.ts';
 
 const seeds = 400;
 const seedsATest = 25;
@@ -36,6 +38,15 @@ describe('the simulator', () => {
     assert.notDeepEqual(other.trace, first.trace);
   });
 
+  it('sweeps over every kind of wait, and over those that use the bus', () => {
+    const swept = new Set(sweptSeeds.flatMap(sweptBlueprints));
+    const wanted = [...waitBlueprintNames, ...busBlueprintNames];
+    assert.deepEqual(
+      wanted.filter((name) => !swept.has(name)),
+      [],
+    );
+  });
+
   it('keeps every rule whichever store call fails', async () => {
     await holds(failEachCall(3), 40);
   });
@@ -49,8 +60,7 @@ describe('the simulator', () => {
   });
 });
 
-/** Between them they have every kind of wait. */
-const sweptSeeds = [5, 8, 11, 14];
+const sweptSeeds = [1, 38, 39];
 
 /** @param least steps that the sweep must have, lest it sweeps nothing */
 async function holds(sweep: AsyncIterable<SweepStep>, least: number): Promise<void> {

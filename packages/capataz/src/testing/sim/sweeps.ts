@@ -1,9 +1,15 @@
 import { faultNames } from './faults.ts';
 import type { StoreFault } from './faulty-store.ts';
+import { planOf } from './plan.ts';
 import { type SimResult, simulate } from './scenario.ts';
 
 /** A small run without weather: what happens in it is only what the sweep does. */
 const cuts = { jobs: 6, workers: 2, stormMs: 20_000, without: faultNames };
+
+/** What a sweep of this seed plays. */
+export function sweptBlueprints(seed: number): string[] {
+  return planOf(seed, cuts).jobs.map(({ blueprint }) => blueprint);
+}
 
 export interface SweepStep extends SimResult {
   readonly nth: number;
