@@ -400,4 +400,24 @@ export const jobMutants: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'what was decided on a refused change of the same commit is stored',
+    edits: [
+      {
+        file: 'store/memory/changes.ts',
+        find: "if (chains.isBroken(id, version)) return { type: 'stale' };",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'a later signal overtakes what lies in the inbox',
+    edits: [
+      {
+        file: 'engine/signals.ts',
+        find: 'return isUnread ? [',
+        replace: 'return isUnread && false ? [',
+      },
+    ],
+  },
 ];

@@ -61,6 +61,7 @@ export class People {
     const wasStopped = this.#stopped.has(job.id);
     if (name === 'stop') this.#stopped.add(job.id);
     const copies = Array.from({ length: dice.between(1, 2) }, () => signal);
+    if (name === 'tick') this.#tickBeside(signal, dice);
     this.#world.note(`sender: ${id} to ${job.id}`);
     engine.signals
       .send(copies)
@@ -69,6 +70,17 @@ export class People {
         if (isTaken && name === 'tick' && !wasStopped) this.#tell(job.id, id);
       })
       .catch(() => undefined);
+  }
+
+  /** At the same time two more in one batch, of which one may lose a race on which the other builds. */
+  #tickBeside(signal: SentSignal, dice: Dice): void {
+    const batch = ['b', 'c'].map((mark) => {
+      const id = `${signal.id}${mark}`;
+      return { ...signal, id, data: id };
+    });
+    const { clock, engine, weather } = this.#world;
+    const afterMs = dice.between(0, weather.store.latencyMs);
+    clock.after(afterMs, () => void engine?.signals.send(batch).catch(() => undefined));
   }
 
   /**
