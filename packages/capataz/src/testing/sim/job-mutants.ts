@@ -410,14 +410,4 @@ export const jobMutants: readonly Mutant[] = [
       },
     ],
   },
-  {
-    name: 'a later signal overtakes what lies in the inbox',
-    edits: [
-      {
-        file: 'engine/signals.ts',
-        find: 'return isUnread ? [',
-        replace: 'return isUnread && false ? [',
-      },
-    ],
-  },
 ];
