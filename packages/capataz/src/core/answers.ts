@@ -218,31 +218,36 @@ export function onInbox(step: Step, { items, at }: InboxSignal): RefusalReason |
     const child = items.find(({ kind, id }) => kind === 'child' && id === wait.jobId);
     if (child !== undefined) return onChild(step, child);
   }
-  // What has come in since these items were read has set another alarm, which must stay.
-  step.fire({ taskId: null, name: 'inbox', at });
-  step.disarm('inbox');
-  step.set({ unread: items.some(({ kind }) => kind === 'signal') });
+  if (at !== null) {
+    // What has come in since these items were read has set another alarm, which must stay.
+    step.fire({ taskId: null, name: 'inbox', at });
+    step.disarm('inbox');
+    step.set({ unread: items.some(({ kind }) => kind === 'signal') });
+  }
+  let hasTaken = false;
   for (const item of items) {
     if (item.kind !== 'signal') continue;
-    takeEarly(step, item);
+    hasTaken = takeEarly(step, item) || hasTaken;
     // What a next wait may take is looked at when that has begun.
     if (step.isElsewhere) break;
   }
-  return null;
+  return at !== null || hasTaken ? null : 'nothing_due';
 }
 
-function takeEarly(step: Step, { id, name, body }: InboxItem): void {
+/** @returns whether the job has taken it. */
+function takeEarly(step: Step, { id, name, body }: InboxItem): boolean {
   const signal = { name, data: body };
   // Tried on a step of its own first: a refusal must leave no trace on this one.
   const refusal = takeSignal(new Step(step.job, step.blueprint, step.context), signal, 'early');
-  if (refusal === 'signal_not_expected') return;
+  if (refusal === 'signal_not_expected') return false;
   if (refusal === null) {
     step.take(id);
     takeSignal(step, signal, 'early');
-    return;
+    return true;
   }
   // It lies there until the next wait, or a mended row, takes it.
   step.note({ type: 'signal_refused', state: step.job.state, reason: `${name}: ${refusal}` });
+  return false;
 }
 
 function join(step: Step, wait: ParallelWait, branches: readonly InboxItem[]): null {

@@ -156,8 +156,8 @@ export interface DecidedSignal {
 export interface InboxSignal {
   readonly type: 'inbox';
   readonly items: readonly InboxItem[];
-  /** The instant of the alarm that asked. */
-  readonly at: number;
+  /** The instant of the alarm that asked; null: a signal that came later asks, and the alarm stays. */
+  readonly at: number | null;
 }
 
 /**

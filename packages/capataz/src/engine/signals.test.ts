@@ -119,6 +119,22 @@ test('S-59 a batch of fifty to one job and to others is answered in order', asyn
   assert.equal((await world.job(id)).data.ticks, 45);
 });
 
+test('S-59 S-4 two signals of one batch that lose a race are taken once each, and so is who won it', async () => {
+  const { world, id } = await begin();
+  const release = world.stopAt('commit');
+  const winner = send(world, { jobId: id }, 'tick', { data: 1 });
+  await world.settle();
+  const tick = { client: 'client-1', to: { jobId: id }, name: 'tick', actor: 'bot' };
+  const batch = world.engine.signals.send([
+    { ...tick, id: 'ten', data: 10 },
+    { ...tick, id: 'hundred', data: 100 },
+  ]);
+  await world.settle();
+  release();
+  await Promise.all([winner, batch]);
+  assert.equal((await world.job(id)).data.ticks, 111);
+});
+
 test('S-59 a job is found by the correlation key that it registered, by its own client alone', async () => {
   const { world, id } = await begin();
   assert.equal(await send(world, { key: 'of-ana' }, 'tick', { data: 3 }), 'taken');
@@ -163,6 +179,25 @@ test('S-11 what the blueprint lists under early is kept, in order, and taken whe
   await world.advance(5_001);
   const job = await world.job(id);
   assert.deepEqual([job.state, job.data.ticks], ['done', 3]);
+});
+
+test('S-11 what was kept early is taken before a signal that comes later', async () => {
+  const machine = listener({}, { early: { tick: '1m' } });
+  const { world, id } = await begin(machine, { listening: false });
+  assert.equal(await send(world, { jobId: id }, 'tick'), 'taken');
+  await world.advance(4_999);
+  // The wait begins, and nobody looks into the inbox yet.
+  const release = world.stopAnswerOf('due');
+  await world.advance(1);
+  const look = world.stopAt('due');
+  release();
+  await world.settle();
+  assert.equal((await world.job(id)).state, 'listen');
+  assert.equal(await send(world, { jobId: id }, 'stop'), 'taken');
+  look();
+  await world.settle();
+  const job = await world.job(id);
+  assert.deepEqual([job.status, job.data.ticks], ['finished', 1]);
 });
 
 test('S-11 early signals are bounded in number and in time', async () => {

@@ -1,6 +1,6 @@
 import { takenSignals } from '../core/answers.ts';
-import type { Job } from '../core/job.ts';
-import { type RefusalReason, refusalReasons, type Signal } from '../core/signal.ts';
+import type { Job, Task } from '../core/job.ts';
+import { type InboxItem, type RefusalReason, refusalReasons, type Signal } from '../core/signal.ts';
 import { isFinal } from '../core/status.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { nearest } from '../std/nearest.ts';
@@ -31,7 +31,9 @@ export class Signals implements SignalsPort {
     const direct = routed.flatMap((jobIds, index) =>
       jobIds.map((jobId) => ({ index, address: outside(jobId, signals[index] as SentSignal) })),
     );
-    const applied = await decider.all(direct.map(({ address }) => address));
+    const looks = await this.#looks(new Set(routed.flat()));
+    const all = await decider.all([...looks, ...direct.map(({ address }) => address)]);
+    const applied = all.slice(looks.length);
     const kept = await this.#keep(signals.filter((_, index) => routed[index]?.length === 0));
     return signals.map((signal, index) => {
       if (routed[index]?.length === 0) return kept.get(signal) ?? unknownAddress(signal);
@@ -46,6 +48,16 @@ export class Signals implements SignalsPort {
     if ('key' in to) return store.addressed(client, to.key);
     const job = await store.job(to.jobId);
     return job !== null && job.client === client ? [to.jobId] : [];
+  }
+
+  /** What came before lies in the inbox until the timekeeper looks; no later signal overtakes it. */
+  async #looks(jobIds: ReadonlySet<string>): Promise<Address[]> {
+    const looks = [...jobIds].map(async (jobId): Promise<Address[]> => {
+      const items = await this.#parts.store.inbox(jobId);
+      const isUnread = items.some(({ kind }) => kind === 'signal');
+      return isUnread ? [{ jobId, inbox: true, signal: lookAt }] : [];
+    });
+    return (await Promise.all(looks)).flat();
   }
 
   /** Signals to keys that nobody has registered are kept, if their sender wants that. */
@@ -80,6 +92,10 @@ export class Signals implements SignalsPort {
       return { job: applied.job, repeated: true };
     throw decisionRefusal(jobId, applied);
   }
+}
+
+function lookAt(_task: Task | null, items: readonly InboxItem[]): Signal {
+  return { type: 'inbox', items, at: null };
 }
 
 function outside(jobId: string, { name, id, data, actor }: SentSignal): Address {

@@ -52,10 +52,10 @@ export interface Store {
   now(): Promise<number>;
 
   /**
-   * Does a piece of work in one transaction, in the order changes, starts, notes, letters,
-   * claims. A refused
-   * part harms none of the others. What waits while a commit runs shares the next one; nothing
-   * waits for company (S-4).
+   * Does a piece of work in one transaction, in the order changes, starts, notes, letters, claims. A
+   * refused part harms none of the others, but what was decided on a version that a refused change
+   * would have made is `stale`. What waits while a commit runs shares the next one; nothing waits for
+   * company (S-4).
    */
   commit(work: Work): Promise<WorkOutcome>;
 

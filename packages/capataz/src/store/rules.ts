@@ -78,6 +78,24 @@ function inboxAlarm({ inbox }: Deadlines): Deadlines {
   return inbox === undefined ? {} : { inbox };
 }
 
+/**
+ * Decisions of one commit about one job build on each other. Where one is refused, those behind it
+ * were made on a version that never came to be, whoever else has raised the job to that number.
+ */
+export class Chains {
+  /** Job → the version on which the first refused change of this commit was decided. */
+  readonly #brokenAt = new Map<string, number>();
+
+  isBroken(jobId: string, decidedOn: number): boolean {
+    const brokenAt = this.#brokenAt.get(jobId);
+    return brokenAt !== undefined && decidedOn > brokenAt;
+  }
+
+  refused(jobId: string, decidedOn: number): void {
+    if (!this.#brokenAt.has(jobId)) this.#brokenAt.set(jobId, decidedOn);
+  }
+}
+
 /** The job as the store keeps it after the change. */
 export function stampedJob(change: Change, at: number): Job {
   const { job, entered } = change;

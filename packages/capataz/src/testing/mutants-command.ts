@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Edit, type Mutant, mutants } from './sim/mutants.ts';
+import type { Edit, Mutant } from './sim/mutant.ts';
+import { mutants } from './sim/mutants.ts';
 
 /**
  * `npm run sim:mutants [-- part of a name]`: breaks a copy of the sources in one place after the
@@ -13,7 +14,7 @@ const sources = fileURLToPath(new URL('..', import.meta.url));
 // Inside the package, so that the copy finds its dependencies.
 const place = join(sources, '..', '.mutants');
 const atOnce = 2;
-const seeds = 80;
+const seeds = 200;
 
 const wanted = process.argv[2] ?? '';
 const queue = mutants.filter(({ name }) => name.includes(wanted));

@@ -163,6 +163,17 @@ export function changeTests(test: StoreTest): void {
     assert.deepEqual(racing.flat().sort(), ['done', 'stale', 'stale']);
   });
 
+  test('S-4 what was decided on a change that is refused is stale, though another took its version', async ({
+    store,
+  }) => {
+    const job = await store1(store, changeOf(newJob('a')));
+    await store1(store, changeOf({ ...job, data: { by: 'another' } }));
+    const lost = changeOf({ ...job, data: { by: 'first' } });
+    const built = changeOf({ ...job, version: 2, data: { by: 'second' } });
+    assert.deepEqual(await types(store, lost, built), ['stale', 'stale']);
+    assert.deepEqual((await read(store, 'a')).data, { by: 'another' });
+  });
+
   test('S-4 a refused decision never rolls back its neighbours', async ({ store }) => {
     const job = await store1(store, changeOf(newJob('old')));
     const limited = changeOf(newJob('limited'), {

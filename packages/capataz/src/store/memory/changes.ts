@@ -10,6 +10,7 @@ import type { ChangeOutcome, ChangeRequest, HeldAttempt, IdempotencyKey } from '
 import {
   afterRequeue,
   armed,
+  type Chains,
   deadlinesAfter,
   keyLifeMs,
   stampedJob,
@@ -21,6 +22,20 @@ import { addEmits } from './outbox.ts';
 import { causesOf } from './reads.ts';
 import { isKeyInForce } from './retention.ts';
 import { exceededLimit, storeShares, waitKeyOf } from './shares.ts';
+
+/** A change of a commit, after those that it may build on. */
+export function applyChained(
+  data: MemoryData,
+  request: ChangeRequest,
+  at: number,
+  chains: Chains,
+): ChangeOutcome {
+  const { id, version } = request.change.job;
+  if (chains.isBroken(id, version)) return { type: 'stale' };
+  const outcome = applyChange(data, request, at);
+  if (outcome.type !== 'done') chains.refused(id, version);
+  return outcome;
+}
 
 /** Decides and stores one change: everything is checked before the first thing is written (S-4). */
 export function applyChange(

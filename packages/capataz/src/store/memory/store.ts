@@ -32,9 +32,9 @@ import type {
   WorkerTouch,
   WorkOutcome,
 } from '../contract.ts';
-import { HandOutRoom } from '../rules.ts';
+import { Chains, HandOutRoom } from '../rules.ts';
 import { StoreTime } from '../store-time.ts';
-import { applyChange } from './changes.ts';
+import { applyChained } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
 import { copyOf, MemoryData, write } from './data.ts';
 import { addressed, post, unexpired } from './inbox.ts';
@@ -97,7 +97,8 @@ class MemoryStore implements Store {
     const { changes = [], starts = [], notes = [], claims = [], letters = [] } = work;
     const at = this.#begin();
     const data = this.#data;
-    const changeOutcomes = changes.map((request) => applyChange(data, request, at));
+    const chains = new Chains();
+    const changeOutcomes = changes.map((request) => applyChained(data, request, at, chains));
     for (const start of starts) applyStart(data, start, at);
     for (const { jobId, entries } of notes) {
       const job = data.open.get(jobId)?.job ?? data.ended.get(jobId);

@@ -1,11 +1,11 @@
 import { unreachable } from '../../std/assert.ts';
-import { HandOutRoom } from '../rules.ts';
+import { Chains, HandOutRoom } from '../rules.ts';
 import { beside } from './beside.ts';
 import type { FoundJob } from './change-plan.ts';
 import { applyChange } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
 import { mark, postLetter } from './inbox.ts';
-import type { Answer, CommitAnswer, CommitOperation, Operation } from './messages.ts';
+import type { Answer, ChangeAnswer, CommitAnswer, CommitOperation, Operation } from './messages.ts';
 import { redriveLetters, resolveLetters, settleOutbox } from './outbox.ts';
 import { expireKeys, forgetEnded } from './retention.ts';
 import { type TextBag, textAt } from './texts.ts';
@@ -72,7 +72,13 @@ function applyCommit(
   bag: TextBag,
 ): CommitAnswer {
   const { texts } = operation;
-  const changes = operation.changes.map((change) => applyChange(state, { change, texts }, at, bag));
+  const chains = new Chains();
+  const changes = operation.changes.map((change): ChangeAnswer => {
+    if (chains.isBroken(change.id, change.decidedOn)) return { type: 'stale' };
+    const answer = applyChange(state, { change, texts }, at, bag);
+    if (answer.type !== 'done') chains.refused(change.id, change.decidedOn);
+    return answer;
+  });
   for (const start of operation.starts) applyStart(state, start, at);
   for (const { jobId, book } of operation.notes) {
     const open = state.statements.get<{ n: number }>('job-find', jobId);

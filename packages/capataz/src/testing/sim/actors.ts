@@ -54,6 +54,20 @@ const actors: readonly Actor[] = [
     everyMs: 4_000,
     act: (world, dice, _, accepted) => meddle(world, dice, [...accepted]),
   },
+  {
+    fault: 'operator',
+    everyMs: 15_000,
+    act: (world, dice) => void tendLetters(world, dice),
+  },
+  {
+    fault: 'bus-cut',
+    everyMs: 30_000,
+    act: (world, dice) => {
+      const forMs = dice.between(50, 20_000);
+      world.note(`the bus is away for ${forMs} ms`);
+      world.bus.cut(forMs);
+    },
+  },
 ];
 
 /** Lets all actors of the plan loose until the storm is over. */
@@ -75,6 +89,21 @@ async function play(
     await delay(world.clock, dice.between(1, 2 * actor.everyMs));
     if (world.clock.steady() >= plan.stormMs) return;
     actor.act(world, dice, plan, accepted);
+  }
+}
+
+/** What an operator does with events that nobody would take: some again, some never, some later. */
+export async function tendLetters(world: World, dice: Dice): Promise<void> {
+  const letters = (await world.engine?.letters.list({ limit: 100 }).catch(() => [])) ?? [];
+  for (const { id, name } of letters) {
+    const deed = dice.pick(['redrive', 'redrive', 'resolve', 'leave'] as const);
+    if (deed === 'leave') continue;
+    world.note(`operator: ${deed} ${name} (${id})`);
+    const done =
+      deed === 'redrive'
+        ? world.engine?.letters.redrive([id])
+        : world.engine?.letters.resolve([id], 'operator', 'not needed');
+    done?.catch(() => undefined);
   }
 }
 

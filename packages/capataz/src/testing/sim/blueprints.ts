@@ -1,5 +1,6 @@
 import { dispatch, fail, finish, retry, sleep, transition } from '../../core/action.ts';
 import { type Blueprint, blueprint } from '../../core/blueprint.ts';
+import { busBlueprintNames, busBlueprints } from './bus-blueprints.ts';
 import { randomBlueprint } from './grammar.ts';
 import type { Moods } from './moods.ts';
 import { waitBlueprintNames, waitBlueprints } from './wait-blueprints.ts';
@@ -11,7 +12,7 @@ export function simBlueprints(
 ): Blueprint[] {
   const random = Object.entries(grammar).map(([name, seed]) => randomBlueprint(name, seed, moods));
   const plain = [oneStep(), threeSteps(moods), sleeper(), runner(moods), picky()];
-  return [...plain, ...waitBlueprints(moods), ...random];
+  return [...plain, ...waitBlueprints(moods), ...busBlueprints(moods), ...random];
 }
 
 /** The names of those that don't come from the grammar. */
@@ -22,6 +23,7 @@ export const fixedBlueprints = [
   'runner',
   'picky',
   ...waitBlueprintNames,
+  ...busBlueprintNames,
 ];
 
 function oneStep(): Blueprint {

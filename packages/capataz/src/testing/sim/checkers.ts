@@ -17,12 +17,14 @@ export async function checkEnded(store: Store, accepted: Iterable<string>): Prom
     const job = await store.job(id);
     if (job === null) problems.push(`job ${id} was accepted and does not exist`);
     else if (!isFinal(job.status) && job.status !== 'quarantined') {
-      problems.push(
-        `job ${id} (${job.blueprint}) is still ${job.status} in state "${job.state}", wait ${JSON.stringify(job.wait)}`,
-      );
+      problems.push(stillOpen(job));
     }
   }
   return problems;
+}
+
+export function stillOpen({ id, blueprint, status, state, wait }: Job): string {
+  return `job ${id} (${blueprint}) is still ${status} in state "${state}", wait ${JSON.stringify(wait)}`;
 }
 
 /** No limbo: every hot job has a living cause of progress. */
@@ -38,12 +40,6 @@ export async function checkLimbo(store: Store): Promise<string[]> {
     if (last === undefined || slice.length < 200) return problems;
     after = last.job.id;
   }
-}
-
-/** Everything that was said is with the bus. */
-export async function checkOutbox(store: Store): Promise<string[]> {
-  const { outbox } = await store.counts();
-  return outbox === 0 ? [] : [`${outbox} events are not published`];
 }
 
 /** Everything was given back: no task is left when no job is open. */

@@ -1,3 +1,5 @@
+import { type BusFaults, calmBus } from './bus.ts';
+import { eventNames } from './bus-blueprints.ts';
 import type { Dice } from './dice.ts';
 import { noStoreFaults, type StoreFaults } from './faulty-store.ts';
 import { calmNetwork, type NetworkFaults } from './network.ts';
@@ -6,6 +8,7 @@ import { calmNetwork, type NetworkFaults } from './network.ts';
 export interface Weather {
   readonly store: StoreFaults;
   readonly network: NetworkFaults;
+  readonly bus: BusFaults;
   /** Share of handler runs, of engine and worker, that fail, hang, or kill their process. */
   readonly fails: number;
   readonly hangs: number;
@@ -15,6 +18,7 @@ export interface Weather {
 export const calm: Weather = {
   store: noStoreFaults,
   network: calmNetwork,
+  bus: calmBus,
   fails: 0,
   hangs: 0,
   poison: 0,
@@ -32,6 +36,9 @@ export const faultNames = [
   'freeze',
   'clock',
   'operator',
+  'bus',
+  'bus-cut',
+  'bus-refusal',
 ] as const;
 export type FaultName = (typeof faultNames)[number];
 
@@ -58,5 +65,23 @@ export function storm(dice: Dice, has: (fault: FaultName) => boolean): Weather {
     fails: some('handlers', 0.2),
     hangs: some('handlers', 0.05),
     poison: some('poison', 0.9),
+    bus: busFaults(dice, has, some),
+  };
+}
+
+function busFaults(
+  dice: Dice,
+  has: (fault: FaultName) => boolean,
+  some: (fault: FaultName, most: number) => number,
+): BusFaults {
+  const refused = dice.chance(0.5) ? dice.pick(eventNames) : null;
+  return {
+    loseEvent: some('bus', 0.2),
+    loseConfirm: some('bus', 0.2),
+    silent: some('bus', 0.5),
+    duplicate: some('bus', 0.2),
+    late: some('bus', 0.1),
+    refuses: has('bus-refusal') ? refused : null,
+    latencyMs: dice.between(1, 200),
   };
 }

@@ -11,6 +11,7 @@ import type { Action } from '../../core/any-action.ts';
 import { type Blueprint, blueprint, type StateDefinition } from '../../core/blueprint.ts';
 import type { HandlerJob, RunningJob } from '../../core/handler.ts';
 import type { JsonValue } from '../../std/json.ts';
+import { simExchange } from './bus.ts';
 import { Dice } from './dice.ts';
 import type { Moods } from './moods.ts';
 
@@ -30,7 +31,8 @@ export function randomBlueprint(name: string, seed: number, moods: Moods): Bluep
   for (let index = 0; index < count; index += 1) {
     const next = index === count - 1 ? 'end' : `s${index + 1}`;
     const back = index > 0 && dice.chance(0.2) ? `s${dice.between(0, index - 1)}` : null;
-    const state = randomState(dice, { index, next, back }, moods);
+    const says = dice.chance(0.3);
+    const state = randomState(dice, { index, next, back, says }, moods);
     states[`s${index}`] = index === 0 ? { ...state, start: true } : state;
   }
   states.end = dice.chance(0.5)
@@ -43,6 +45,8 @@ interface Place {
   readonly index: number;
   readonly next: string;
   readonly back: string | null;
+  /** Whether the world is told that the job came by. */
+  readonly says: boolean;
 }
 
 function randomState(dice: Dice, place: Place, moods: Moods): AnyState {
@@ -75,7 +79,8 @@ function randomState(dice: Dice, place: Place, moods: Moods): AnyState {
 }
 
 /** Back where there is such an edge and loops are left, else on. */
-function onward(job: HandlerJob, { next, back }: Place): string {
+function onward(job: HandlerJob, { index, next, back, says }: Place): string {
+  if (says) job.emit(simExchange, 'note', { from: index });
   const loops = Number(job.data.loops ?? 0);
   if (back === null || loops >= mostLoops) return next;
   job.data.loops = loops + 1;

@@ -1,7 +1,7 @@
 import type { Job } from '../../core/job.ts';
 import type { SentSignal } from '../../engine/ports.ts';
-import type { JsonObject } from '../../std/json.ts';
 import type { Dice } from './dice.ts';
+import { isForgotten } from './wait-blueprints.ts';
 import type { World } from './world.ts';
 
 /** Who decides and who sends: scripted people, whose letters may be sent twice or to the wrong wait. */
@@ -10,6 +10,8 @@ export class People {
   /** Job → ids of the ticks that the server said it took. */
   readonly told = new Map<string, Set<string>>();
   readonly #stopped = new Set<string>();
+  /** Jobs that got their letters. */
+  readonly #written = new Set<string>();
   #count = 0;
 
   constructor(world: World) {
@@ -23,6 +25,7 @@ export class People {
       if (isForgotten(job) || (!firm && !dice.chance(0.3))) continue;
       if (job.wait?.type === 'approval') this.#decide(job, dice, firm);
       else if (job.blueprint === 'listener') this.#send(job, dice, firm);
+      if (job.state === 'settle') await this.#writeInBursts(job, dice);
     }
   }
 
@@ -58,6 +61,7 @@ export class People {
     const wasStopped = this.#stopped.has(job.id);
     if (name === 'stop') this.#stopped.add(job.id);
     const copies = Array.from({ length: dice.between(1, 2) }, () => signal);
+    if (name === 'tick') this.#tickBeside(signal, dice);
     this.#world.note(`sender: ${id} to ${job.id}`);
     engine.signals
       .send(copies)
@@ -68,16 +72,52 @@ export class People {
       .catch(() => undefined);
   }
 
+  /** At the same time two more in one batch, of which one may lose a race on which the other builds. */
+  #tickBeside(signal: SentSignal, dice: Dice): void {
+    const batch = ['b', 'c'].map((mark) => {
+      const id = `${signal.id}${mark}`;
+      return { ...signal, id, data: id };
+    });
+    const { clock, engine, weather } = this.#world;
+    const afterMs = dice.between(0, weather.store.latencyMs);
+    clock.after(afterMs, () => void engine?.signals.send(batch).catch(() => undefined));
+  }
+
+  /**
+   * Letters two by two, about when the job begins to listen: some are kept for it, some come in while
+   * it looks at those. None may be overlooked (`checkInboxes`).
+   */
+  async #writeInBursts(job: Job, dice: Dice): Promise<void> {
+    if (this.#written.has(job.id)) return;
+    this.#written.add(job.id);
+    const { truth, weather, clock } = this.#world;
+    const [causes] = await truth.causes({ id: job.id });
+    const wakesAt = causes?.timers.find(({ name }) => name === 'wake')?.at;
+    if (wakesAt === undefined) return;
+    const inMs = wakesAt - (await truth.now());
+    for (let bursts = 0; bursts < 5; bursts += 1) {
+      const firstMs = inMs + dice.between(0, 5 * weather.store.latencyMs);
+      const secondMs = firstMs + dice.between(0, weather.store.latencyMs);
+      for (const afterMs of [firstMs, secondMs]) clock.after(afterMs, () => this.#write(job));
+    }
+  }
+
+  #write({ id: jobId }: Job): void {
+    this.#count += 1;
+    const id = `letter-${this.#count}`;
+    const to = { key: `listener-${jobId}` };
+    const letter: SentSignal = { client: 'sim', to, name: 'tick', id, data: id, actor: 'sender' };
+    this.#world.engine?.signals.send([{ ...letter, keepForMs }]).catch(() => undefined);
+  }
+
   #tell(jobId: string, id: string): void {
     const ids = this.told.get(jobId) ?? new Set<string>();
     this.told.set(jobId, ids.add(id));
   }
 }
 
-/** Nobody ever speaks to some of them: there the deadlines have the last word. */
-function isForgotten({ input }: Job): boolean {
-  return Number((input as JsonObject).number) % 4 === 3;
-}
+/** Longer than any step of the clock. */
+const keepForMs = 30 * 86_400_000;
 
 const speakable = [
   'pending',

@@ -50,7 +50,14 @@ export function planOf(seed: number, cuts: Cuts = {}): Plan {
 
 /** Every fifth seed is gentle, so that the rules for calm workers are tried too. */
 function presentFaults(dice: Dice, without: readonly FaultName[]): ReadonlySet<FaultName> {
-  const gentleOnes: readonly FaultName[] = ['store-fail', 'clock', 'operator'];
+  const gentleOnes: readonly FaultName[] = [
+    'store-fail',
+    'clock',
+    'operator',
+    'bus',
+    'bus-cut',
+    'bus-refusal',
+  ];
   const gentle = dice.chance(0.2);
   return new Set(
     faultNames.filter(

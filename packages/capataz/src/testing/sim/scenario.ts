@@ -1,6 +1,17 @@
 import type { Job } from '../../core/job.ts';
-import { unleash } from './actors.ts';
+import { isFinal, jobStatuses } from '../../core/status.ts';
+import { tendLetters, unleash } from './actors.ts';
 import { simBlueprints } from './blueprints.ts';
+import {
+  checkAnswers,
+  checkBreaker,
+  checkEventCounts,
+  checkEvents,
+  checkHandled,
+  checkOutbox,
+  checkWords,
+} from './bus-checkers.ts';
+import { type BusFigures, busFigures } from './bus-figures.ts';
 import {
   checkBook,
   checkBudgets,
@@ -11,14 +22,15 @@ import {
   checkIdle,
   checkLimbo,
   checkNothingExtra,
-  checkOutbox,
   checkResult,
+  stillOpen,
 } from './checkers.ts';
 import { Dice } from './dice.ts';
 import { calm, type FaultName, faultNames } from './faults.ts';
 import type { StoreFault } from './faulty-store.ts';
 import { People } from './people.ts';
 import { type Cuts, type Plan, planOf } from './plan.ts';
+import { checkStuck } from './stuck-checker.ts';
 import {
   checkApproval,
   checkChildren,
@@ -26,7 +38,6 @@ import {
   checkKeys,
   checkSignals,
   checkSteps,
-  checkWords,
 } from './wait-checkers.ts';
 import { simWork } from './work.ts';
 import { World, type WorldOptions } from './world.ts';
@@ -42,12 +53,13 @@ export interface SimResult {
   readonly ends: Readonly<Record<string, number>>;
   /** Simulated time, in ms. */
   readonly simulatedMs: number;
+  readonly bus: BusFigures;
 }
 
 export interface SimOptions {
   readonly cuts?: Cuts;
   /** Decides about each store call instead of the weather. */
-  readonly storeFault?: (isCommit: boolean) => StoreFault;
+  readonly storeFault?: (isWrite: boolean) => StoreFault;
 }
 
 /** Everything that was accepted must have ended this long after the calm began. */
@@ -91,13 +103,16 @@ export async function play(plan: Plan, options: Omit<WorldOptions, 'dice'>): Pro
   const jobs = await readJobs(world, accepted);
   return {
     seed: plan.seed,
-    violations: [...world.watch.violations, ...limbo, ...problems, ...books],
+    violations: [...world.violations, ...limbo, ...problems, ...books],
     trace: world.trace,
     jobs,
     ends: countEnds(jobs),
     simulatedMs: world.clock.steady(),
+    bus: busFigures(world),
   };
 }
+
+const looks = [checkLimbo, checkKeys];
 
 /** The storm, with a look at every hot job twice a second. @returns what was found in limbo. */
 async function weather(world: World, plan: Plan, people: People): Promise<string[]> {
@@ -106,7 +121,8 @@ async function weather(world: World, plan: Plan, people: People): Promise<string
   while (world.clock.steady() < plan.stormMs) {
     await world.clock.advance(500);
     if (dice.chance(0.3)) await people.speak(dice, false);
-    problems.push(...(await checkLimbo(world.truth)), ...(await checkKeys(world.truth)));
+    for (const check of looks) problems.push(...(await check(world.truth)));
+    problems.push(...(await checkEventCounts(world.truth, world.busWatch)));
   }
   world.note('calm');
   world.weather = calm;
@@ -130,32 +146,40 @@ async function untilEnded(
     world.startServer();
     for (const worker of plan.workers) world.startWorker(worker);
     await world.clock.advance(lookEveryMs);
-    await releaseAll(world, accepted);
     await people.speak(dice, true);
     problems =
-      accepted.size < plan.jobs.length
-        ? ['not all jobs were accepted']
-        : await checkEnded(world.truth, accepted);
+      accepted.size < plan.jobs.length ? ['not all jobs were accepted'] : await release(world);
+    if (problems.length === 0) problems = await checkEnded(world.truth, accepted);
     if (problems.length === 0) problems = await checkOutbox(world.truth);
-    if (problems.length > 0) continue;
+    if (problems.length === 0) problems = checkHandled(world.busWatch);
+    const { serverBus } = world;
+    if (problems.length > 0 || serverBus === null) {
+      void tendLetters(world, dice);
+      await world.bus.redriveDead();
+      continue;
+    }
     return [
+      ...(await checkBreaker(serverBus.breaker(), (ms) => world.clock.advance(ms))),
+      ...(await checkEvents(world.truth, world.busWatch)),
+      ...(await checkEventCounts(world.truth, world.busWatch)),
       ...(await checkIdle(world.truth)),
       ...(await checkLimbo(world.truth)),
       ...(await checkNothingExtra(world.truth, accepted)),
       ...(await checkChildren(world.truth)),
     ];
   }
-  return problems;
+  return problems.length > 0 ? problems : ['no server stays up'];
 }
 
-/** A held job waits for a person, who comes when it is calm. */
-async function releaseAll(world: World, accepted: ReadonlySet<string>): Promise<void> {
-  for (const id of accepted) {
-    const job = await world.truth.job(id);
-    if (job?.held && job.endedAt === null && job.status !== 'quarantined') {
-      world.engine?.jobs.release(id, 'operator').catch(() => undefined);
-    }
+const openStatuses = jobStatuses.filter((status) => !isFinal(status) && status !== 'quarantined');
+
+/** A held job waits for a person, who comes when it is calm. @returns jobs that are open. */
+async function release({ truth, engine }: World): Promise<string[]> {
+  const open = await truth.jobs({ status: openStatuses, limit: 10_000 });
+  for (const { id, held, parent } of open) {
+    if (held && parent === null) engine?.jobs.release(id, 'operator').catch(() => undefined);
   }
+  return open.map(stillOpen);
 }
 
 /** Faults after which a worker may not have got, or not be able to finish, what it was given. */
@@ -169,7 +193,15 @@ const losesReplies: readonly FaultName[] = [
   'store-crash',
 ];
 
-const bookChecks = [checkBook, checkDelays, checkBudgets, checkHolds, checkFanOut, checkApproval];
+const bookChecks = [
+  checkBook,
+  checkDelays,
+  checkBudgets,
+  checkHolds,
+  checkFanOut,
+  checkApproval,
+  checkStuck,
+];
 
 async function checkBooks(
   world: World,
@@ -184,7 +216,7 @@ async function checkBooks(
     const entries = await world.truth.history(id, 0, 10_000);
     for (const check of bookChecks) problems.push(...check(job, entries));
     problems.push(...checkResult(job), ...checkSteps(job));
-    problems.push(...checkWords(job, world.heard.get(id) ?? []));
+    problems.push(...checkWords(job, world.busWatch), ...checkAnswers(job, world.busWatch));
     problems.push(...checkSignals(job, people.told.get(id) ?? new Set()));
     if (calmWorkers) problems.push(...checkCalmWorkers(job, entries));
   }

@@ -1,25 +1,25 @@
 import { dispatch, finish, retry, sleep, transition } from '../../core/action.ts';
 import { type Blueprint, blueprint } from '../../core/blueprint.ts';
+import { emit } from '../../core/emit.ts';
+import type { Job } from '../../core/job.ts';
 import { holding } from '../../core/share-actions.ts';
 import { approval, child, parallel, stay, waitFor } from '../../core/wait-actions.ts';
 import type { JsonObject } from '../../std/json.ts';
+import { simExchange } from './bus.ts';
 import type { Moods } from './moods.ts';
 
 /** One of each way to wait. */
 export function waitBlueprints(moods: Moods): Blueprint[] {
   const waits = [fanOut(), asking(), family(), grandchild(), listener(), keyed()];
-  return [...waits, stepper(moods), speaker(moods)];
+  return [...waits, stepper(moods)];
 }
 
-export const waitBlueprintNames = [
-  'fan-out',
-  'asking',
-  'family',
-  'listener',
-  'keyed',
-  'stepper',
-  'speaker',
-];
+export const waitBlueprintNames = ['fan-out', 'asking', 'family', 'listener', 'keyed', 'stepper'];
+
+/** Nobody ever speaks to some of them: there the deadlines have the last word. */
+export function isForgotten({ input }: Pick<Job, 'input'>): boolean {
+  return Number((input as JsonObject).number) % 4 === 3;
+}
 
 /** Zero to five branches; the aggregator says what it saw. */
 function fanOut(): Blueprint {
@@ -69,8 +69,9 @@ function asking(): Blueprint {
       ask: {
         start: true,
         to: ['work', 'declined', 'again'],
-        handle: (job) =>
-          approval({
+        handle: (job) => {
+          job.emit(simExchange, 'asked', { round: job.data.round ?? 0 });
+          return approval({
             message: 'shall it be done?',
             show: { job: job.id, round: job.data.round ?? 0 },
             on: { approved: 'work', rejected: 'declined', timeout: 'again' },
@@ -78,7 +79,8 @@ function asking(): Blueprint {
             deadline: '30s',
             // Due at the same instant as the deadline, which must not meet the next round's wait.
             escalateAfter: '30s',
-          }),
+          });
+        },
       },
       again: {
         to: ['ask', 'declined'],
@@ -173,7 +175,7 @@ function listener(): Blueprint {
             waitFor({
               on: { silence: 'silent', timeout: 'done' },
               silence: { after: '40s' },
-              poll: { every: '15s', enter: 'asking' },
+              poll: { every: '15s', enter: 'asking', emit: emit(simExchange, 'still-there', null) },
               deadline: '10m',
             }),
             { keys: [`listener-${job.id}`] },
@@ -204,41 +206,6 @@ function keyed(): Blueprint {
           ),
       },
       done: { end: true },
-    },
-  });
-}
-
-/** Says one, two, three over the bus, each with another step. */
-function speaker(moods: Moods): Blueprint {
-  return blueprint({
-    name: 'speaker',
-    version: 1,
-    states: {
-      first: {
-        start: true,
-        to: ['second'],
-        handle: (job) => {
-          job.emit('sim', 'one', null);
-          return dispatch('work', { job: job.id, step: 1 }, { on: { success: 'second' } });
-        },
-      },
-      second: {
-        to: ['done'],
-        timeout: '30s',
-        retry: { max: 30, base: '500ms', cap: '5s' },
-        run: async (job) => {
-          job.emit('sim', 'two', null);
-          if (moods.dice.chance(moods.throws)) throw new Error('a bad mood');
-          return transition('done');
-        },
-      },
-      done: {
-        end: true,
-        handle: (job) => {
-          job.emit('sim', 'three', null);
-          return finish('said');
-        },
-      },
     },
   });
 }

@@ -2,7 +2,8 @@ import type { StoredEntry } from '../../core/history.ts';
 import type { Job } from '../../core/job.ts';
 import { isFinal } from '../../core/status.ts';
 import type { JsonObject } from '../../std/json.ts';
-import type { Store } from '../../store/contract.ts';
+import type { Store, Work } from '../../store/contract.ts';
+import type { MemoryData } from '../../store/memory/index.ts';
 
 /** The composite rules of invariants.md: aggregation, approval, children, keys, signals. */
 
@@ -116,13 +117,14 @@ export function checkSignals(job: Job, told: ReadonlySet<string>): string[] {
   return problems;
 }
 
-/** The bus heard everything that was said, each job's words in their order. */
-export function checkWords({ id, blueprint, status }: Job, heard: readonly string[]): string[] {
-  if (blueprint !== 'speaker') return [];
-  const words = [...new Set(heard)].join(' ');
-  const isWhole = status !== 'finished' || words === 'one two three';
-  const isInOrder = 'one two three'.startsWith(words);
-  return isWhole && isInOrder ? [] : [`job ${id} (${status}): the bus heard "${words}"`];
+/** What lies in the inbox of a job that waits for signals is looked at: there is an alarm. */
+export function checkInboxes({ open }: MemoryData, { changes = [] }: Work): string[] {
+  return changes.flatMap(({ change }) => {
+    const owner = open.get(change.job.id);
+    if (owner?.job.wait?.type !== 'event' || owner.deadlines.inbox !== undefined) return [];
+    const ids = owner.inbox.map(({ item }) => item.id);
+    return ids.length === 0 ? [] : [`job ${owner.job.id}: nothing looks at ${ids.join(', ')}`];
+  });
 }
 
 /** What a step gave is what the next run gets. */

@@ -1,16 +1,20 @@
-import type { Change, TaskChange } from '../../core/change.ts';
+import type { Also, Change, TaskChange } from '../../core/change.ts';
 import { isFinal } from '../../core/status.ts';
 import type { Work, WorkOutcome } from '../../store/contract.ts';
-import type { CommitWatch } from './faulty-store.ts';
 
 /** Ends of an attempt that are not the worker's own word. */
 const unreported: ReadonlySet<string> = new Set(['lost', 'not_delivered']);
+
+/** Nothing but a deadline that rang, which the store knows by its name and instant. */
+function isOnlyFired({ fired: _, ...others }: Also): boolean {
+  return Object.values(others).every((part) => (Array.isArray(part) ? part.length === 0 : !part));
+}
 
 /**
  * Looks at every commit as it is applied and keeps its own books, from which it knows at any moment
  * what must be true. It shares no code with the stores.
  */
-export class Watch implements CommitWatch {
+export class Watch {
   readonly violations: string[] = [];
   /** Attempts whose report, or hand-back, has been committed as their end. */
   readonly reported = new Set<string>();
@@ -26,8 +30,9 @@ export class Watch implements CommitWatch {
       if (result?.type !== 'done') continue;
       const { job } = result;
       const version = this.#versions.get(job.id) ?? 0;
-      // Beside the job its branches move, each fenced by its own attempt.
-      const isFenced = change.scope === 'tasks' && change.also === null;
+      // Beside the job its tasks move, each fenced by its own attempt, or by its own deadline.
+      const isFenced =
+        change.scope === 'tasks' && (change.also === null || isOnlyFired(change.also));
       if (!isFenced && change.job.version !== version) {
         this.#violate(
           `job ${job.id}: decided on version ${change.job.version}, stored on ${version}`,

@@ -4,7 +4,7 @@ import { CapatazError } from '../../protocol/errors.ts';
 import { delay } from '../../std/clock.ts';
 import type { JsonValue } from '../../std/json.ts';
 import { silentLog } from '../../std/log.ts';
-import type { OutboxEvent, Store } from '../../store/contract.ts';
+import type { Store } from '../../store/contract.ts';
 import { MemoryData, openMemoryStore } from '../../store/memory/index.ts';
 import {
   createWorker,
@@ -14,13 +14,19 @@ import {
   type WorkerResult,
 } from '../../worker/index.ts';
 import { VirtualClock } from '../virtual-clock.ts';
+import { SimBus } from './bus.ts';
+import { listen } from './bus-listener.ts';
+import { BusWatch } from './bus-watch.ts';
 import type { Dice } from './dice.ts';
 import { calm, type Weather } from './faults.ts';
-import { faultyStore, type StoreFault } from './faulty-store.ts';
+import { faultyStore, type StoreFault, type StoreWatch } from './faulty-store.ts';
 import type { Moods, Work, WorkOrder } from './moods.ts';
 import { simTransport } from './network.ts';
 import { SimProcess } from './process.ts';
 import { RxonWorker } from './rxon-worker.ts';
+import { type ServerBus, serverBus, simRelay } from './server-bus.ts';
+import { simMonitor } from './stuck-checker.ts';
+import { checkInboxes } from './wait-checkers.ts';
 import { Watch } from './watch.ts';
 
 export interface WorkerPlan {
@@ -46,28 +52,30 @@ export interface WorldOptions {
   readonly blueprints: (moods: Moods) => readonly Blueprint[];
   readonly work: Work;
   /** Decides about each store call instead of the weather: for sweeps. */
-  readonly storeFault?: (isCommit: boolean) => StoreFault;
+  readonly storeFault?: (isWrite: boolean) => StoreFault;
 }
 
 interface Server {
   readonly engine: Engine;
   readonly process: SimProcess;
+  readonly bus: ServerBus;
 }
 
 /** One engine at a time on one store, workers, and a network between them, all under one dice. */
 export class World {
   readonly clock = new VirtualClock();
   readonly watch = new Watch();
-  /** The store without faults, for looking. */
-  readonly truth: Store;
+  readonly busWatch = new BusWatch({ clock: this.clock, maxRetries: simRelay.maxRetries });
+  readonly bus: SimBus;
   weather: Weather = calm;
   /** What happened, a line each: the same for the same seed. */
   readonly trace: string[] = [];
   readonly #options: WorldOptions;
   readonly #dice: Dice;
   readonly #data = new MemoryData();
-  /** Job → what the bus heard of it, outside the product. */
-  readonly heard = new Map<string, string[]>();
+  #truth: Store;
+  /** What each server has had of the bus. */
+  readonly serverBuses: ServerBus[] = [];
   /** Attempts whose work has begun, counted outside the product. */
   readonly #begun = new Set<string>();
   #server: Server | null = null;
@@ -77,11 +85,28 @@ export class World {
   constructor(options: WorldOptions) {
     this.#options = options;
     this.#dice = options.dice;
-    this.truth = openMemoryStore(this.#data, { clock: this.clock });
+    this.#truth = openMemoryStore(this.#data, { clock: this.clock });
+    this.bus = new SimBus({
+      clock: this.clock,
+      dice: this.#dice.fork(),
+      faults: () => this.weather.bus,
+      onArrived: (event) => this.busWatch.onArrived(event),
+    });
   }
 
   note(event: string): void {
     this.trace.push(`${this.clock.steady().toString().padStart(8)} ${event}`);
+  }
+
+  /** The store without faults, for looking. Its time is the server's, or a look would move that. */
+  get truth(): Store {
+    return this.#truth;
+  }
+
+  /** What was seen to be wrong while it happened. */
+  get violations(): string[] {
+    const breakers = this.serverBuses.flatMap(({ breakerWatch }) => breakerWatch.violations);
+    return [...this.watch.violations, ...this.busWatch.violations, ...breakers];
   }
 
   /** The engine that serves at the moment, if one does. */
@@ -95,32 +120,49 @@ export class World {
     this.#boots += 1;
     const process = new SimProcess(`server-${this.#boots}`, this.clock);
     const dice = this.#dice.fork();
+    const moods = this.#moods(process, dice, (why) => this.killServer(why));
+    const bus = serverBus(this.bus, process, this.busWatch);
+    this.serverBuses.push(bus);
     const engine = createEngine({
       store: this.#storeOf(process, dice),
-      blueprints: this.#options.blueprints(
-        this.#moods(process, dice, (why) => this.killServer(why)),
-      ),
+      blueprints: this.#options.blueprints(moods),
       clock: process.clock,
       random: dice.fork(),
       instance: process.name,
       client: (name) => ({ name, plan: null, params: {} }),
       log: silentLog,
-      sink: { publish: (event) => this.#hear(event, process), pausedForMs: () => null },
+      sink: bus.sink,
+      relay: simRelay,
+      timeoutMonitor: simMonitor,
     });
-    this.#server = { engine, process };
+    const server = { engine, process, bus };
+    this.#server = server;
+    this.#truth = openMemoryStore(this.#data, { clock: this.clock });
+    this.busWatch.onRestart();
     this.note(`${process.name} starts`);
-    engine.start().catch((error: unknown) => {
-      if (this.#server?.process === process) this.killServer(`start failed: ${String(error)}`);
+    engine.start().then(
+      () => this.#listen(server, moods),
+      (error: unknown) => {
+        if (this.#server?.process === process) this.killServer(`start failed: ${String(error)}`);
+      },
+    );
+  }
+
+  /** The last to start, as in a composed server. */
+  #listen({ engine, process, bus }: Server, moods: Moods): void {
+    listen({
+      engine,
+      process,
+      moods,
+      link: bus.link,
+      onHandled: ({ id }) => this.busWatch.onHandled(id, process.name),
+      onAnswered: (jobId) => this.busWatch.onAnswered(jobId),
     });
   }
 
-  /** The bus may lose an event on its way, or its word that it has it. */
-  async #hear({ jobId, name }: OutboxEvent, process: SimProcess): Promise<void> {
-    const { loseRequest, loseAnswer } = this.weather.network;
-    await delay(process.clock, this.#dice.between(0, 50));
-    if (this.#dice.chance(loseRequest)) throw new Error('lost on its way');
-    this.heard.set(jobId, [...(this.heard.get(jobId) ?? []), name]);
-    if (this.#dice.chance(loseAnswer)) throw new Error('the answer was lost');
+  /** The bus of the server that is up. */
+  get serverBus(): ServerBus | null {
+    return this.#server?.bus ?? null;
   }
 
   #storeOf(process: SimProcess, dice: Dice): Store {
@@ -130,10 +172,24 @@ export class World {
       process,
       dice,
       faults: () => this.weather.store,
-      watch: this.watch,
+      watch: this.#storeWatch(),
       onCrash: () => this.killServer('at a commit'),
       ...(storeFault === undefined ? {} : { decide: storeFault }),
     });
+  }
+
+  #storeWatch(): StoreWatch {
+    const { watch, busWatch } = this;
+    return {
+      onCommitted: (work, outcome) => {
+        watch.onCommitted(work, outcome);
+        busWatch.onCommitted(work, outcome);
+        watch.violations.push(...checkInboxes(this.#data, work));
+      },
+      onSettled: (verdicts) => busWatch.onSettled(verdicts),
+      onRedriven: (ids) => busWatch.onRedriven(ids),
+      onResolved: (ids) => busWatch.onResolved(ids),
+    };
   }
 
   killServer(why: string): void {
