@@ -151,9 +151,10 @@ export function applyAction(
   checkShares(shares);
   const full = fullKey(step, shares);
   if (full !== null) return withoutShare(step, shares, full, stored);
+  const { place } = step;
   const next = perform(step, action, stored);
   takeShares(step, shares);
-  for (const one of emitted) step.emit(one);
+  for (const [index, one] of emitted.entries()) step.emit(one, place + index);
   return next;
 }
 

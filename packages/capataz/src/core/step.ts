@@ -218,13 +218,20 @@ export class Step {
     this.#signalId = id;
   }
 
-  emit(emission: Emission): void {
+  /** Where the next entry will stand. */
+  get place(): number {
+    return this.#history.length;
+  }
+
+  /** @param place where its entry stands: before what the handler's action has done since. */
+  emit(emission: Emission, place = this.place): void {
     const id = this.context.newId();
     const number = this.job.emitted + 1;
     this.set({ emitted: number });
     const { exchange, name } = emission;
     this.#emits.push({ id, number, ...emission });
-    this.note({ type: 'event_emitted', number, details: { id, exchange, name } });
+    const entry = { type: 'event_emitted', number, details: { id, exchange, name } } as const;
+    this.#history.splice(place, 0, entry);
   }
 
   start(child: Change): void {

@@ -94,15 +94,15 @@ async function play(
 
 /** What an operator does with events that nobody would take: some again, some never, some later. */
 export async function tendLetters(world: World, dice: Dice): Promise<void> {
-  const letters = (await world.engine?.letters.list({ limit: 100 }).catch(() => [])) ?? [];
-  for (const { id, name } of letters) {
+  const letters = (await world.engine?.deadLetters.list({ limit: 100 }).catch(() => [])) ?? [];
+  for (const { id, name, client } of letters) {
     const deed = dice.pick(['redrive', 'redrive', 'resolve', 'leave'] as const);
     if (deed === 'leave') continue;
     world.note(`operator: ${deed} ${name} (${id})`);
     const done =
       deed === 'redrive'
-        ? world.engine?.letters.redrive([id])
-        : world.engine?.letters.resolve([id], 'operator', 'not needed');
+        ? world.engine?.deadLetters.redrive([id], client)
+        : world.engine?.deadLetters.resolve([id], { client, notes: 'not needed' });
     done?.catch(() => undefined);
   }
 }
