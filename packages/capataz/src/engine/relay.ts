@@ -34,17 +34,22 @@ interface RelayParts {
   readonly observer?: Pick<EngineObserver, 'onVerdict'>;
 }
 
-const pageSize = 200;
+/** Publishes under way at once. */
+const mostFlying = 200;
 const jitterShare = 0.1;
 /** Looks again although nobody told it: after a failure of the store, or for another's rows. */
 const lookAgainMs = 5_000;
 
 /**
  * Publishes what commits have left in the outbox. At least once: a process that dies between the bus's
- * word and the store's publishes again under the same id. Events of one job go one after the other.
+ * word and the store's publishes again under the same id. Events of one job go one after the other;
+ * one that the bus lets wait holds up no other job's.
  */
 export class Relay {
   readonly #parts: RelayParts;
+  /** From their publishing until their verdict is stored: until then the outbox still has them. */
+  readonly #flying = new Map<string, Promise<void>>();
+  #verdicts: OutboxVerdict[] = [];
   #cancelAlarm: CancelTimer = () => undefined;
   #running: Promise<void> | null = null;
   #isCalled = false;
@@ -59,10 +64,13 @@ export class Relay {
     this.call();
   }
 
+  /** Waits for what the bus has not answered yet, and stores its verdicts. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelAlarm();
     await this.#running;
+    await Promise.all(this.#flying.values());
+    await this.#settle().catch((error: unknown) => this.#tellStore(error));
   }
 
   onCommitted({ done }: Committed): void {
@@ -70,7 +78,7 @@ export class Relay {
     if (hasEmitted) this.call();
   }
 
-  /** Something may be there to publish. */
+  /** Something may be there to publish, or to store. */
   call(): void {
     this.#isCalled = true;
     if (this.#running !== null || this.#isStopped) return;
@@ -83,30 +91,53 @@ export class Relay {
     });
   }
 
-  /** @returns how long to pause. */
+  /** @returns how long to pause, unless somebody calls. */
   async #pass(): Promise<number> {
+    const { sink, store } = this.#parts;
     try {
-      for (;;) {
-        this.#isCalled = false;
-        const paused = this.#parts.sink.pausedForMs();
-        if (paused !== null) return paused;
-        const { events, nextInMs } = await this.#parts.store.outbox(pageSize);
-        if (events.length === 0 || this.#isStopped)
-          return Math.min(nextInMs ?? lookAgainMs, lookAgainMs);
-        const verdicts = await Promise.all(events.map((event) => this.#publish(event)));
-        const settled = verdicts.filter((verdict) => verdict !== null);
-        if (settled.length > 0) await this.#parts.store.settleOutbox(settled);
-      }
+      this.#isCalled = false;
+      await this.#settle();
+      const paused = sink.pausedForMs();
+      if (paused !== null) return paused;
+      const { events, nextInMs } = await store.outbox(mostFlying);
+      if (!this.#isStopped) for (const event of events) this.#send(event);
+      return Math.min(nextInMs ?? lookAgainMs, lookAgainMs);
     } catch (error) {
-      this.#parts.log.error('the outbox could not be read; trying again', { error });
+      this.#tellStore(error);
       return lookAgainMs;
     }
   }
 
-  /** @returns null where it was not tried. */
-  async #publish(event: OutboxEvent): Promise<OutboxVerdict | null> {
+  #tellStore(error: unknown): void {
+    this.#parts.log.error('the outbox does not answer; trying again', { error });
+  }
+
+  #send(event: OutboxEvent): void {
+    // The circuit may have opened meanwhile, and then it was not tried.
+    if (this.#flying.has(event.id) || this.#parts.sink.pausedForMs() !== null) return;
+    const flight = this.#publish(event).then((verdict) => {
+      this.#verdicts.push(verdict);
+      this.call();
+    });
+    this.#flying.set(event.id, flight);
+  }
+
+  /** A verdict that can't be stored is kept: to publish again what the bus has would be worse. */
+  async #settle(): Promise<void> {
+    const verdicts = this.#verdicts;
+    if (verdicts.length === 0) return;
+    this.#verdicts = [];
+    try {
+      await this.#parts.store.settleOutbox(verdicts);
+    } catch (error) {
+      this.#verdicts = [...verdicts, ...this.#verdicts];
+      throw error;
+    }
+    for (const { id } of verdicts) this.#flying.delete(id);
+  }
+
+  async #publish(event: OutboxEvent): Promise<OutboxVerdict> {
     const { sink, clock, observer } = this.#parts;
-    if (sink.pausedForMs() !== null) return null;
     const began = clock.steady();
     const verdict = await sink.publish(event).then(
       () => ({ type: 'published', id: event.id }) as const,
