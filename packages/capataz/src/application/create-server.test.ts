@@ -1,5 +1,6 @@
 /** An application as a program starts it: through the public entry points alone. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +19,7 @@ import {
 import { systemClock } from '../std/clock.ts';
 import { silentLog } from '../std/log.ts';
 import { ask } from '../testing/ask.ts';
+import { until } from '../testing/until.ts';
 
 const folders: string[] = [];
 after(() => {
@@ -273,6 +275,64 @@ test('a bus_url that is none stops the start and is named', async () => {
     code: 'CONFIG_INVALID',
     message: /^bus_url: the URL of RabbitMQ must be amqp:/,
   });
+});
+
+test('S-58: without a bus of its own an application hears its jobs in process, and what it was not through with comes again after a restart', async () => {
+  const speaks = blueprint({
+    name: 'speaks',
+    version: 1,
+    states: {
+      say: {
+        start: true,
+        end: true,
+        handle: (job) => {
+          for (const name of ['tarea.creada', 'tarea.rota']) job.emit('topico', name, null);
+          return finish();
+        },
+      },
+    },
+  });
+  const where = place();
+  const heard: string[] = [];
+  const stuck = Promise.withResolvers<void>();
+  let isFirst = true;
+  const app = compose({
+    blueprints: [speaks],
+    subscriptions: ({ bus }) => [
+      {
+        name: 'listener',
+        source: busSource(bus, { durable: 'listener', exchange: 'topico', patterns: ['#'] }),
+        stopGraceMs: 1,
+        handle: async ({ name }, { signal }) => {
+          if (isFirst) {
+            stuck.resolve();
+            await once(signal, 'abort');
+            throw signal.reason;
+          }
+          if (name === 'tarea.rota') return { deadLetter: 'it is broken' };
+          heard.push(name);
+          return undefined;
+        },
+      },
+    ],
+  });
+  const first = await app.start({ config: { ...where.config, drain: 1 } });
+  const { jobId } = await first.client().jobs.start('speaks');
+  await stuck.promise;
+  await first.stop();
+  isFirst = false;
+  const second = await app.start({ config: where.config });
+  try {
+    const { deadLetters } = second.client();
+    await until(async () => (await deadLetters.list()).dead_letters.length > 0);
+    assert.deepEqual(heard, ['tarea.creada']);
+    const { dead_letters } = await deadLetters.list();
+    assert.partialDeepStrictEqual(dead_letters, [
+      { job_id: jobId, name: 'tarea.rota', tries: 1, error: 'it is broken' },
+    ]);
+  } finally {
+    await second.stop();
+  }
 });
 
 test('S-69 H-32: silence of a wait means nothing while its subscription is down, and the metrics say that it is', async () => {

@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../std/clock.ts';
+import { type CancelTimer, type Clock, delay } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import { jittered, type Random } from '../std/random.ts';
 import type { OutboxEvent, OutboxVerdict, Store } from '../store/contract.ts';
@@ -11,6 +11,8 @@ export interface EventSink {
   publish(event: OutboxEvent): Promise<void>;
   /** Why nothing is to be tried now (an open circuit), or null. It counts as no try. */
   pausedForMs(): number | null;
+  /** Whether the event was tried enough: no further try, a dead letter. Default: never. */
+  isFinal?(error: unknown): boolean;
 }
 
 export interface RelayOptions {
@@ -64,12 +66,17 @@ export class Relay {
     this.call();
   }
 
-  /** Waits for what the bus has not answered yet, and stores its verdicts. */
-  async stop(): Promise<void> {
+  /** Waits at most so long for what the bus has not answered yet, and stores its verdicts. */
+  async stop({ drainMs }: { readonly drainMs: number }): Promise<void> {
     this.#isStopped = true;
     this.#cancelAlarm();
     await this.#running;
-    await Promise.all(this.#flying.values());
+    const isOver = new AbortController();
+    await Promise.race([
+      Promise.all(this.#flying.values()),
+      delay(this.#parts.clock, drainMs, isOver.signal),
+    ]);
+    isOver.abort();
     await this.#settle().catch((error: unknown) => this.#tellStore(error));
   }
 
@@ -148,11 +155,11 @@ export class Relay {
   }
 
   #failed(event: OutboxEvent, cause: unknown): OutboxVerdict {
-    const { options, random, log } = this.#parts;
+    const { options, random, log, sink } = this.#parts;
     const { id, jobId, name, retryCount } = event;
     const error = cause instanceof Error ? cause.message : String(cause);
     const fields = { job: jobId, event: id, name, correlation: event.correlationId, reason: error };
-    if (retryCount >= options.maxRetries) {
+    if (retryCount >= options.maxRetries || sink.isFinal?.(cause) === true) {
       log.error('an event is a dead letter', fields);
       return { type: 'dead', id, error };
     }

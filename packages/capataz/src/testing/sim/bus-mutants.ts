@@ -48,8 +48,8 @@ export const busMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'engine/relay.ts',
-        find: 'if (retryCount >= options.maxRetries) {',
-        replace: 'if (retryCount > options.maxRetries) {',
+        find: 'if (retryCount >= options.maxRetries ||',
+        replace: 'if (retryCount > options.maxRetries ||',
       },
     ],
   },
