@@ -19,6 +19,7 @@ import {
 import { systemClock } from '../std/clock.ts';
 import { silentLog } from '../std/log.ts';
 import { ask } from '../testing/ask.ts';
+import { speakingBlueprint } from '../testing/speaking-blueprint.ts';
 import { until } from '../testing/until.ts';
 
 const folders: string[] = [];
@@ -233,20 +234,7 @@ test('names that are taken, or are none, are told at once', () => {
 });
 
 test('S-58: what jobs emit reaches the bus that the server is composed with, and its breaker is in the metrics', async () => {
-  const speaks = blueprint({
-    name: 'speaks',
-    version: 1,
-    states: {
-      say: {
-        start: true,
-        end: true,
-        handle: (job) => {
-          job.emit('topico.tareas', 'tarea.creada', { job: job.id });
-          return finish();
-        },
-      },
-    },
-  });
+  const speaks = speakingBlueprint('topico.tareas', 'tarea.creada');
   const bus = createInProcessBus({ clock: systemClock });
   const heard = Promise.withResolvers<BusEvent>();
   const queue = { durable: 'listener', exchange: 'topico.tareas', patterns: ['tarea.*'] };
@@ -256,7 +244,7 @@ test('S-58: what jobs emit reaches the bus that the server is composed with, and
   });
   const server = await compose({ name: 'app', blueprints: [speaks], bus }).start(place());
   try {
-    const { jobId } = await server.client().jobs.start('speaks');
+    const { jobId } = await server.client().jobs.start('speaker');
     const event = await heard.promise;
     assert.equal(event.job, jobId);
     assert.equal(event.originator, 'app');
@@ -278,20 +266,7 @@ test('a bus_url that is none stops the start and is named', async () => {
 });
 
 test('S-58: without a bus of its own an application hears its jobs in process, and what it was not through with comes again after a restart', async () => {
-  const speaks = blueprint({
-    name: 'speaks',
-    version: 1,
-    states: {
-      say: {
-        start: true,
-        end: true,
-        handle: (job) => {
-          for (const name of ['tarea.creada', 'tarea.rota']) job.emit('topico', name, null);
-          return finish();
-        },
-      },
-    },
-  });
+  const speaks = speakingBlueprint('topico', 'tarea.creada', 'tarea.rota');
   const where = place();
   const heard: string[] = [];
   const stuck = Promise.withResolvers<void>();
@@ -317,7 +292,7 @@ test('S-58: without a bus of its own an application hears its jobs in process, a
     ],
   });
   const first = await app.start({ config: { ...where.config, drain: 1 } });
-  const { jobId } = await first.client().jobs.start('speaks');
+  const { jobId } = await first.client().jobs.start('speaker');
   await stuck.promise;
   await first.stop();
   isFirst = false;
