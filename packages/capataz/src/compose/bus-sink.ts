@@ -1,5 +1,6 @@
 import type { Breakers } from '../breaker/breakers.ts';
-import { type Bus, BusError, type BusEvent } from '../bus/contract.ts';
+import { CircuitOpenError } from '../breaker/circuit-open.ts';
+import { type Bus, BusError, type BusErrorCode, type BusEvent } from '../bus/contract.ts';
 import type { EventSink } from '../engine/relay.ts';
 import type { OutboxEvent } from '../store/contract.ts';
 
@@ -29,13 +30,23 @@ export function busSink({
     publish: (event) =>
       breakers.call(guarded, () => bus.publish(event.exchange, onTheBus(event, originator))),
     pausedForMs: () => (mayPublish() ? breakers.get(guarded).pausedForMs : lookAgainMs),
-    isFinal: (error) => error instanceof BusError && error.code === 'given_up',
+    judge: judgePublishing,
   };
 }
 
+/** Nothing of these is the event's fault: the bus can't be reached, or not by this process. */
+const away: ReadonlySet<BusErrorCode> = new Set(['down', 'closed', 'not_installed']);
+
 /** A bus that refuses one event, or has one full queue, is not down. */
 export function judgeBus(error: unknown): 'failure' | 'success' {
-  return error instanceof BusError && error.code !== 'down' ? 'success' : 'failure';
+  return error instanceof BusError && !away.has(error.code) ? 'success' : 'failure';
+}
+
+function judgePublishing(error: unknown): ReturnType<NonNullable<EventSink['judge']>> {
+  if (error instanceof CircuitOpenError) return 'away';
+  if (!(error instanceof BusError)) return 'refused';
+  if (error.code === 'given_up') return 'spent';
+  return away.has(error.code) ? 'away' : 'refused';
 }
 
 function onTheBus(event: OutboxEvent, originator: string): BusEvent {

@@ -13,6 +13,7 @@ class Sink implements EventSink {
   readonly taken: OutboxEvent[] = [];
   readonly tries: string[] = [];
   refuses: (event: OutboxEvent) => boolean = () => false;
+  judge: NonNullable<EventSink['judge']> = () => 'refused';
   waits: (event: OutboxEvent) => Promise<void> | undefined = () => undefined;
   pauseMs: number | null = null;
 
@@ -223,6 +224,31 @@ test('H-x what the bus has taken is not published again because the store is awa
   await world.advance(6_000);
   assert.deepEqual(sink.tries, ['begun', 'asked']);
   assert.equal((await world.truth.counts()).outbox, 0);
+});
+
+test('S-36 H-39 however long the way to the bus is gone, no event is given up for it', async () => {
+  const { world, sink } = await begin();
+  sink.refuses = () => true;
+  sink.judge = () => 'away';
+  const id = await world.create('speaker');
+  await world.advance(3_600_000);
+  assert.ok(sink.tries.length > 6);
+  const { events } = await world.truth.outbox(10);
+  assert.deepEqual([events[0]?.retryCount, await world.truth.deadLetters({ limit: 9 })], [0, []]);
+  sink.refuses = () => false;
+  await world.advance(6_000);
+  assert.deepEqual(sink.names, ['begun', 'asked']);
+  assert.equal(sink.taken[0]?.jobId, id);
+});
+
+test('an event whose tries are spent elsewhere is a dead letter at once', async () => {
+  const { world, sink } = await begin();
+  sink.refuses = ({ name }) => name === 'begun';
+  sink.judge = () => 'spent';
+  await world.create('speaker');
+  await world.settle();
+  const [letter] = await world.truth.deadLetters({ limit: 9 });
+  assert.deepEqual([letter?.name, letter?.retryCount], ['begun', 1]);
 });
 
 test('H-x a crash between publishing and its mark publishes again, under the same id', async () => {

@@ -11,8 +11,12 @@ export interface EventSink {
   publish(event: OutboxEvent): Promise<void>;
   /** Why nothing is to be tried now (an open circuit), or null. It counts as no try. */
   pausedForMs(): number | null;
-  /** Whether the event was tried enough: no further try, a dead letter. Default: never. */
-  isFinal?(error: unknown): boolean;
+  /**
+   * What an error of `publish` says: `refused` of this event, which was tried once more; `spent`, which
+   * makes it a dead letter at once; `away` of the way to the bus, which is no try of anything, however
+   * long it lasts. Default `refused`.
+   */
+  judge?(error: unknown): 'refused' | 'spent' | 'away';
 }
 
 export interface RelayOptions {
@@ -123,8 +127,12 @@ export class Relay {
     // The circuit may have opened meanwhile, and then it was not tried.
     if (this.#flying.has(event.id) || this.#parts.sink.pausedForMs() !== null) return;
     const flight = this.#publish(event).then((verdict) => {
-      this.#verdicts.push(verdict);
-      this.call();
+      // Looked at again with the next pass: called at once, it would knock at a closed door for ever.
+      if (verdict === null) this.#flying.delete(event.id);
+      else {
+        this.#verdicts.push(verdict);
+        this.call();
+      }
     });
     this.#flying.set(event.id, flight);
   }
@@ -143,23 +151,29 @@ export class Relay {
     for (const { id } of verdicts) this.#flying.delete(id);
   }
 
-  async #publish(event: OutboxEvent): Promise<OutboxVerdict> {
+  /** @returns null where it says nothing of the event. */
+  async #publish(event: OutboxEvent): Promise<OutboxVerdict | null> {
     const { sink, clock, observer } = this.#parts;
     const began = clock.steady();
     const verdict = await sink.publish(event).then(
       () => ({ type: 'published', id: event.id }) as const,
       (error: unknown) => this.#failed(event, error),
     );
-    observer?.onVerdict(event, verdict.type, clock.steady() - began);
+    observer?.onVerdict(event, verdict?.type ?? 'failed', clock.steady() - began);
     return verdict;
   }
 
-  #failed(event: OutboxEvent, cause: unknown): OutboxVerdict {
+  #failed(event: OutboxEvent, cause: unknown): OutboxVerdict | null {
     const { options, random, log, sink } = this.#parts;
     const { id, jobId, name, retryCount } = event;
     const error = cause instanceof Error ? cause.message : String(cause);
     const fields = { job: jobId, event: id, name, correlation: event.correlationId, reason: error };
-    if (retryCount >= options.maxRetries || sink.isFinal?.(cause) === true) {
+    const judgement = sink.judge?.(cause) ?? 'refused';
+    if (judgement === 'away') {
+      log.debug('an event could not be tried', fields);
+      return null;
+    }
+    if (retryCount >= options.maxRetries || judgement === 'spent') {
       log.error('an event is a dead letter', fields);
       return { type: 'dead', id, error };
     }

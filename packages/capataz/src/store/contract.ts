@@ -13,6 +13,7 @@ import type { DeadLetter, DeadLetterQuery, OutboxPage, OutboxVerdict } from './o
 export type {
   DeadLetter,
   DeadLetterQuery,
+  LetterPlace,
   OutboxEvent,
   OutboxPage,
   OutboxVerdict,

@@ -37,10 +37,16 @@ export type OutboxVerdict =
     }
   | { readonly type: 'dead'; readonly id: string; readonly error: string };
 
+/** Dead letters stand in the order in which they were given up. */
+export interface LetterPlace {
+  readonly movedAt: number;
+  readonly id: string;
+}
+
 export interface DeadLetterQuery {
   readonly limit: number;
-  /** Only letters behind this one: the id of the last of the page before. */
-  readonly after?: string;
+  /** Only letters behind this place: that of the last of the page before. It need not be there any more. */
+  readonly after?: LetterPlace;
   readonly client?: string;
   /** Of the event. */
   readonly name?: string;

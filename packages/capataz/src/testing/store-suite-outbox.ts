@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Emitted } from '../core/change.ts';
 import { isFinal, jobStatuses, workerStatuses } from '../core/status.ts';
-import type { DeadLetterQuery, Store } from '../store/contract.ts';
+import type { DeadLetter, DeadLetterQuery, Store } from '../store/contract.ts';
 import {
   alsoOf,
   changeOf,
@@ -185,15 +185,39 @@ export function deadLetterRoomTests(test: StoreTest): void {
     assert.equal(await store.forgetLetters(0, 10), 0);
   });
 
-  test('dead letters are read page by page', async ({ store }) => {
-    const ids = ['e1', 'e2', 'e3'];
-    for (const id of ids) await emitting(store, `job-${id}`, id);
-    await store.settleOutbox(ids.map((id) => ({ type: 'dead', id, error: 'no' })));
-    const first = await store.deadLetters({ limit: 2 });
-    const second2 = await store.deadLetters({ limit: 2, after: first.at(-1)?.id ?? '' });
+  test('dead letters are read page by page in the order in which they were given up, whatever goes meanwhile', async ({
+    store,
+    clock,
+  }) => {
+    const ids = ['e5', 'e1', 'e4', 'e2', 'e3'];
+    for (const id of ids.toSorted()) await emitting(store, `job-${id}`, id);
+    for (const id of ids) {
+      await store.settleOutbox([{ type: 'dead', id, error: 'no' }]);
+      await clock.advance(1);
+    }
+    for (const limit of [1, 2, 3]) {
+      const read: DeadLetter[] = [];
+      for (;;) {
+        const last = read.at(-1);
+        const page = await store.deadLetters({
+          limit,
+          ...(last === undefined ? {} : { after: last }),
+        });
+        read.push(...page);
+        if (page.length < limit) break;
+      }
+      assert.deepEqual(
+        read.map(({ id }) => id),
+        ids,
+      );
+    }
+    const [, last] = await store.deadLetters({ limit: 2 });
+    assert.ok(last !== undefined);
+    await store.redriveLetters([last.id]);
+    const rest = await store.deadLetters({ limit: 9, after: last });
     assert.deepEqual(
-      [...first, ...second2].map(({ id }) => id),
-      ids,
+      rest.map(({ id }) => id),
+      ['e4', 'e2', 'e3'],
     );
   });
 }

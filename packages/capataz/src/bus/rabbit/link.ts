@@ -125,14 +125,31 @@ async function loadDriver(): Promise<Pick<typeof import('rabbitmq-client'), 'Con
   }
 }
 
+function isDecodable(url: string): boolean {
+  try {
+    return decodeURIComponent(url) !== '';
+  } catch {
+    return false;
+  }
+}
+
 /** The URL holds a password, so that no part of it is repeated in an error. */
 export function checkedUrl(url: string): string {
   const protocol = URL.canParse(url) ? new URL(url).protocol : '';
-  if (protocol === 'amqp:' || protocol === 'amqps:') return url;
+  if ((protocol === 'amqp:' || protocol === 'amqps:') && isDecodable(url)) return url;
   throw new BusError('invalid', 'the URL of RabbitMQ must be amqp://user:password@host:port/vhost');
+}
+
+/**
+ * The broker closes a channel over what it will never take: a name that is reserved, or of another
+ * kind. Whatever it closes the connection for, a wrong password say, is about all events alike.
+ */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AMQPChannelError';
 }
 
 export function downError(error: unknown): BusError {
   if (error instanceof BusError) return error;
-  return new BusError('down', `RabbitMQ: ${messageOf(error)}`, { cause: error });
+  const code = isRefusal(error) ? 'invalid' : 'down';
+  return new BusError(code, `RabbitMQ: ${messageOf(error)}`, { cause: error });
 }

@@ -268,6 +268,25 @@ test('B-099 neither a wrong password nor a wrong URL is repeated in the error', 
   assert.throws(() => createRabbitBus({ url: 'marked-secret' }), noSecret);
 });
 
+test('H-39 an exchange that the broker refuses is no outage: the others’ events pass', async () => {
+  const bus = createRabbitBus({ url: service.url });
+  const exchange = `capataz-test.${systemRandom.id()}`;
+  try {
+    for (let round = 0; round < 3; round += 1) {
+      const [refused, taken] = await Promise.allSettled([
+        bus.publish('amq.capataz', eventOf(`r${round}`)),
+        bus.publish(exchange, eventOf(`t${round}`)),
+      ]);
+      assert.equal(taken.status, 'fulfilled');
+      assert.ok(refused.status === 'rejected' && refused.reason instanceof BusError);
+      assert.equal(refused.reason.code, 'invalid');
+    }
+  } finally {
+    await bus.close();
+    await removeFromRabbit(service.url, { exchanges: [exchange], durables: [] });
+  }
+});
+
 test('H-33 messages carry the headers, are persistent, and have the name as routing key and type', async () => {
   await using scene = await Scene.open();
   await scene.direct.declare(scene.queue);

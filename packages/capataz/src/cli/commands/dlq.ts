@@ -44,7 +44,7 @@ function listCommand(context: CliContext): Command {
     .option('--job <id>', 'Only events of this job.')
     .option('--resolved', 'Those that are done with, too.')
     .option('--limit <number>', 'At most so many, 1 to 1000.', '20')
-    .option('--after <event>', 'Only letters behind this one: the last of the page before.');
+    .option('--after <place>', 'Only letters behind this place, as the page before says it.');
   return command.action((flags: ListFlags) =>
     withSession(command, context, async ({ client, print, asJson }) => {
       const answer = await client.deadLetters.list(filterOf(flags));

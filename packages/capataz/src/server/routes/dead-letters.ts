@@ -4,7 +4,7 @@ import type {
   SettledLettersAnswer,
 } from '../../protocol/dead-letters-api.ts';
 import { CapatazError } from '../../protocol/errors.ts';
-import type { DeadLetter } from '../../store/contract.ts';
+import type { DeadLetter, LetterPlace } from '../../store/contract.ts';
 import type { ServerContext } from '../context.ts';
 import {
   deadLetterView as deadLetterSchema,
@@ -16,6 +16,7 @@ import {
 } from '../docs/dead-letter-schemas.ts';
 import { readPage } from '../page.ts';
 import { check } from '../parse/check.ts';
+import { validationFailed } from '../parse/fields.ts';
 import { type Answer, type Call, ok, param, type Route } from '../route.ts';
 import { instant } from '../views.ts';
 import { clientOf } from './client-of.ts';
@@ -107,6 +108,7 @@ function resolveRoute({ engine, log }: ServerContext): Route {
 
 async function list({ engine }: ServerContext, call: Call): Promise<Answer> {
   const { limit, after, name, job_id, resolved } = check(deadLettersQuery, call.request.query);
+  const begin = after === undefined ? undefined : placeOf(after);
   const wanted = {
     client: clientOf(call).name,
     resolvedToo: resolved === 'true',
@@ -116,15 +118,27 @@ async function list({ engine }: ServerContext, call: Call): Promise<Answer> {
   const { items, hasMore } = await readPage<DeadLetter>({
     limit,
     read: (last, count) => {
-      const behind = last?.id ?? after;
+      const behind = last ?? begin;
       const from = behind === undefined ? {} : { after: behind };
       return engine.deadLetters.list({ ...wanted, ...from, limit: count });
     },
   });
   return ok({
     dead_letters: items.map(deadLetterView),
-    next: hasMore ? (items.at(-1)?.id ?? null) : null,
+    next: hasMore ? nextOf(items.at(-1)) : null,
   } satisfies DeadLettersAnswer);
+}
+
+/** Letters go while they are listed, so that a page ends at a place and not at a letter. */
+function nextOf(last: DeadLetter | undefined): string | null {
+  return last === undefined ? null : `${last.movedAt}_${last.id}`;
+}
+
+/** @throws VALIDATION_FAILED */
+function placeOf(text: string): LetterPlace {
+  const [, movedAt, id] = /^(\d{1,16})_(.+)$/.exec(text) ?? [];
+  if (movedAt !== undefined && id !== undefined) return { movedAt: Number(movedAt), id };
+  throw validationFailed([{ path: 'after', message: 'must be `next` of the page before' }]);
 }
 
 function deadLetterView(letter: DeadLetter): DeadLetterView {

@@ -3,6 +3,7 @@ import type { Job } from '../../core/job.ts';
 import type {
   DeadLetter,
   DeadLetterQuery,
+  LetterPlace,
   OutboxEvent,
   OutboxPage,
   OutboxVerdict,
@@ -72,11 +73,16 @@ export function deadLettersOf(
   data: MemoryData,
   { limit, after, resolvedToo = false, ...wanted }: DeadLetterQuery,
 ): DeadLetter[] {
-  const from = after === undefined ? 0 : data.dead.findIndex(({ id }) => id === after) + 1;
   const found = data.dead
-    .slice(from)
-    .filter((letter) => (resolvedToo || letter.resolvedAt === null) && isWanted(letter, wanted));
+    .filter((letter) => after === undefined || byPlace(letter, after) > 0)
+    .filter((letter) => (resolvedToo || letter.resolvedAt === null) && isWanted(letter, wanted))
+    .sort(byPlace);
   return found.slice(0, limit).map(copyOf);
+}
+
+function byPlace(one: LetterPlace, other: LetterPlace): number {
+  if (one.movedAt !== other.movedAt) return one.movedAt - other.movedAt;
+  return one.id < other.id ? -1 : Number(one.id > other.id);
 }
 
 function isWanted(

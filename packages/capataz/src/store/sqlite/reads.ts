@@ -282,11 +282,12 @@ export class Reads {
     });
   }
 
-  deadLetters({ limit, after = '', resolvedToo = false, ...only }: DeadLetterQuery): DeadLetter[] {
+  deadLetters({ limit, after, resolvedToo = false, ...only }: DeadLetterQuery): DeadLetter[] {
     const { client = null, name = null, jobId = null, ids } = only;
     const rows = this.statements.all<LetterRow>(
       'dlq-list',
-      after,
+      after?.movedAt ?? -1,
+      after?.id ?? '',
       Number(resolvedToo),
       limit,
       client,
