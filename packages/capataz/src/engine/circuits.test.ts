@@ -152,13 +152,46 @@ test('S-36 any result is a success, also an error; what came back unbegun says n
   assert.equal(await circuit(world), 'open');
 });
 
-test('S-36 attempts that expire count each for itself: their worker lived and had the whole time', async () => {
-  const { world, worker } = await begin({ resultTimeout: '10s' });
-  await worker.register({ slots: 5 });
-  await createMany(world, 5);
-  assert.equal((await worker.take(5)).length, 5);
+test('S-36 attempts that run longer than their limit count, those of one moment once', async () => {
+  const { world, worker } = await begin({ executionLimit: '10s' });
+  await worker.register({ slots: 40 });
+  await createMany(world, 44);
+  assert.equal((await worker.take(40)).length, 40);
   await world.advance(11_000);
+  assert.equal(await circuit(world), 'closed');
+  for (let round = 1; round <= 4; round += 1) {
+    await worker.takeOne();
+    await world.advance(11_000);
+  }
   assert.equal(await circuit(world), 'open');
+});
+
+test('S-36 a result that is too late for its client says nothing of the worker', async () => {
+  const { world, worker } = await begin({ resultTimeout: '2s' });
+  await worker.register({ slots: 10 });
+  for (let round = 1; round <= 6; round += 1) {
+    await createMany(world, 2);
+    await worker.take(2);
+    await world.advance(3_000);
+  }
+  assert.equal(await circuit(world), 'closed');
+});
+
+test('S-36 a long probe that its worker holds and lives counts as a success', async () => {
+  const { world, worker } = await begin({ ...patient, executionLimit: '10h' });
+  await worker.register({ slots: 8 });
+  await createMany(world, 12);
+  await fail(world, worker, 5);
+  await world.advance(30_000);
+  for (let probe = 1; probe <= 3; probe += 1) {
+    assert.equal((await worker.take(8)).length, 1, `probe ${probe}`);
+    for (let passed = 0; passed < 60_000; passed += 10_000) {
+      await world.advance(10_000);
+      await worker.beat({ currentTasks: [...worker.holding] });
+    }
+  }
+  assert.equal(await circuit(world), 'closed');
+  assert.equal((await worker.take(5)).length, 5);
 });
 
 test('S-36 attempts that are stuck count, too', async () => {

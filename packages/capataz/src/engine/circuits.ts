@@ -37,6 +37,9 @@ const maxWorkers = 100_000;
  */
 const probeTimeout = '24h';
 
+/** Longer than the silence of any usual worker, after which it counts as lost. */
+const heldProbeMs = 60_000;
+
 /** Entries that end an attempt without a word of its worker. Every other end is a result of it. */
 const verdicts: Readonly<Record<string, Verdict>> = {
   lost: 'failure',
@@ -51,13 +54,16 @@ const closed: CircuitReading = { state: 'closed', triedInMs: null };
 
 /**
  * A circuit for each worker (S-36). A guarded call is one attempt: a result is a success, also an
- * error, for the worker has answered; lost, expired or stuck is a failure; what came back unbegun
- * says nothing. While the circuit is open the worker's polls get nothing and the tasks stay queued
+ * error, for the worker has answered; lost, stuck, or longer than its execution limit is a failure;
+ * what came back unbegun says nothing, nor does a result that came too late for its client: that time
+ * began in the queue, and a client could shut a worker to all others with it. While the circuit is open the worker's polls get nothing and the tasks stay queued
  * for others (H-dd); then it gets one task at a time until three have come back.
  *
- * Whatever one commit loses with a worker is *one* failure: a crash under forty tasks is one event,
- * and would else open the circuit of a sound worker at its first restart. Attempts that expire or
- * are stuck count each for itself, since their worker lived and had the whole time.
+ * Whatever goes wrong for a worker in one commit is *one* failure: a crash under forty tasks is one
+ * event, and would else open the circuit of a sound worker at its first restart.
+ *
+ * A probe that its worker holds on to and lives is a success, too: what opens a circuit are tasks that
+ * are lost, and a long one would keep a big worker at one task for as long as it runs.
  *
  * A suspect counts like any task. By the default policy it runs four times, which is less than the
  * five failures that open a circuit, and whatever its worker does well in between counts anew, so
@@ -71,6 +77,8 @@ export class Circuits {
   /** Workers whose circuit is not closed: to ask about any other costs one look. */
   readonly #tripped = new Set<string>();
   readonly #alarms = new Map<string, CancelTimer>();
+  /** Of probes under way, by attempt. */
+  readonly #probes = new Map<string, CancelTimer>();
 
   constructor(parts: CircuitsParts) {
     this.#parts = parts;
@@ -129,22 +137,22 @@ export class Circuits {
   }
 
   #onEnds(done: readonly DoneChange[]): void {
-    const lost = new Map<string, Permit>();
+    const failed = new Map<string, Permit>();
     for (const { request, outcome } of done) {
       for (const entry of request.change.history) {
         const verdict = verdictOf(entry);
         const permit = verdict === null ? undefined : this.#takePermit(entry);
         if (verdict === null || permit === undefined) continue;
-        if (entry.reason !== 'lost') permit.end(verdict);
+        if (verdict !== 'failure') permit.end(verdict);
         else {
           // The last hand-out speaks for all: the probe, where there is one.
-          lost.get(entry.worker ?? '')?.end('none');
-          lost.set(entry.worker ?? '', permit);
+          failed.get(entry.worker ?? '')?.end('none');
+          failed.set(entry.worker ?? '', permit);
         }
       }
       for (const cancelled of outcome.cancelled) this.#takePermit(cancelled)?.end('none');
     }
-    for (const permit of lost.values()) permit.end('failure');
+    for (const permit of failed.values()) permit.end('failure');
   }
 
   #onAssigned(worker: string, attempt: string): void {
@@ -153,9 +161,21 @@ export class Circuits {
     if (permit instanceof CircuitOpenError) return;
     const permits = this.#permits.get(worker) ?? new Map<string, Permit>();
     this.#permits.set(worker, permits.set(attempt, permit));
+    if (this.#tripped.has(worker)) this.#watchProbe(worker, attempt);
+  }
+
+  #watchProbe(worker: string, attempt: string): void {
+    const { clock, isPresent, serve } = this.#parts;
+    const cancel = clock.after(heldProbeMs, () => {
+      if (!isPresent(worker)) return;
+      this.#takePermit({ worker, attempt })?.end('success');
+      serve(worker);
+    });
+    this.#probes.set(attempt, cancel);
   }
 
   #takePermit({ worker = '', attempt = '' }: Pick<HistoryEntry, 'worker' | 'attempt'>) {
+    this.#cancelProbe(attempt);
     const permits = this.#permits.get(worker);
     const permit = permits?.get(attempt);
     permits?.delete(attempt);
@@ -164,7 +184,10 @@ export class Circuits {
   }
 
   #dropPermits(worker: string): void {
-    for (const permit of this.#permits.get(worker)?.values() ?? []) permit.end('none');
+    for (const [attempt, permit] of this.#permits.get(worker) ?? []) {
+      this.#cancelProbe(attempt);
+      permit.end('none');
+    }
     this.#permits.delete(worker);
   }
 
@@ -187,6 +210,11 @@ export class Circuits {
     );
   }
 
+  #cancelProbe(attempt: string): void {
+    this.#probes.get(attempt)?.();
+    this.#probes.delete(attempt);
+  }
+
   #cancelAlarm(worker: string): void {
     this.#alarms.get(worker)?.();
     this.#alarms.delete(worker);
@@ -200,7 +228,7 @@ function verdictOf({ type, reason, attempt }: HistoryEntry): Verdict | null {
     case 'task_finished':
       return 'success';
     case 'task_timed_out':
-      return 'failure';
+      return reason === 'EXECUTION_LIMIT' ? 'failure' : 'none';
     case 'task_failed':
       // What a worker reports stands there as `CODE: message`.
       return verdicts[reason ?? ''] ?? 'success';
