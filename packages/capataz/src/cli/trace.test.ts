@@ -110,7 +110,8 @@ test('H-36 one command shows every entry, event and line of the log of a correla
   });
   const id = await live(served);
   const file = join(folder, 'server.log');
-  writeFileSync(file, `a line of another program\n${text}`);
+  const odd = { time: 'yesterday', level: 'info', message: 'x', correlation: 'demo-1' };
+  writeFileSync(file, `\ufeffa line of another program\n${JSON.stringify(odd)}\n${text}`);
 
   const lines = text
     .trim()

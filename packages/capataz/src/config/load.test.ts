@@ -257,3 +257,11 @@ test('the public address is a base: no query, no fragment, and no slash at its e
     `${where}: must be a URL that begins with http:// or https://, not "c.example"`,
   ]);
 });
+
+test('an address that is no good is repeated without its password', () => {
+  const environment = { CAPATAZ_URL: 'u:s3cret@h', CAPATAZ_BUS_URL_FILE: 'amqp://u:s3cret@h/v' };
+  const lines = problemsOf({ environment });
+  assert.equal(lines.length, 2);
+  assert.doesNotMatch(lines.join('\n'), /s3cret/);
+  assert.match(lines.join('\n'), /\*\*\*@h/);
+});

@@ -6,12 +6,15 @@ export interface Problem {
   readonly message: string;
 }
 
+/** `user:password@`, as addresses have it: a value that is no good is repeated, its secret never. */
+const credentials = /[^\s"'/:@]*:[^\s"'@]+@/g;
+
 /** Collects everything that is wrong, so that one start tells it all. */
 export class Problems {
   readonly #found: Problem[] = [];
 
   add(where: string, message: string): void {
-    this.#found.push({ where, message });
+    this.#found.push({ where, message: message.replaceAll(credentials, '***@') });
   }
 
   /** @throws CapatazError CONFIG_INVALID that lists every problem, if there is one. */

@@ -319,10 +319,13 @@ export function onWaitDeadline(step: Step, name: TimerName): RefusalReason | nul
   }
 }
 
+/** A whole silence of days would never end where a server is restarted each night. */
+const hearingWithoutPollMs = 120_000;
+
 /** Nothing could be heard, or not for long enough: the silence goes on for what is missing of that. */
 function isDeaf(step: Step, { subscription, poll, silence }: EventWait): boolean {
   if (subscription === null) return false;
-  const hearingMs = poll?.everyMs ?? silence?.afterMs ?? 0;
+  const hearingMs = poll?.everyMs ?? Math.min(silence?.afterMs ?? 0, hearingWithoutPollMs);
   const liveMs = step.context.liveForMs(subscription) ?? Number.POSITIVE_INFINITY;
   const missingMs = hearingMs - liveMs;
   if (missingMs <= 0) return false;

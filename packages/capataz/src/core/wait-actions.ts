@@ -98,7 +98,7 @@ export interface WaitForOptions<S extends string = string> {
   readonly poll?: { readonly every: Duration; readonly enter?: S; readonly emit?: Emission };
   /**
    * The bus subscription that brings the signals, by its name. While it is down silence means nothing,
-   * and once it is back the wait has at least one poll period more; without a poll, one silence.
+   * and once it is back the wait has at least one poll period more; without a poll, two minutes.
    * Default none.
    */
   readonly subscription?: string;

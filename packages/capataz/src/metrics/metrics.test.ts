@@ -165,7 +165,8 @@ test('H-36 H-46: who accepts OpenMetrics gets exemplars with the correlation id 
     after.text,
     /^job_state_duration_bucket\{le="2\.5",state="ASSIGNED"\} 2 # \{correlation_id="demo-1"\} 2 1767225\d+/m,
   );
-  const plain = await ask(served.url, 'GET /metrics');
+  const unwanted = { accept: 'text/plain, application/openmetrics-text;q=0' };
+  const plain = await ask(served.url, 'GET /metrics', { headers: unwanted });
   assert.doesNotMatch(plain.text, /correlation_id/);
   assert.match(plain.text, /^# TYPE jobs_created_total counter$/m);
 });

@@ -69,7 +69,7 @@ export class Metrics implements EngineObserver {
    */
   async scrape(accept = ''): Promise<{ readonly text: string; readonly contentType: string }> {
     const plain = await this.#text();
-    return accept.includes('application/openmetrics-text')
+    return takesOpenMetrics(accept)
       ? { text: this.#exemplars.openMetrics(plain), contentType: openMetricsType }
       : { text: plain, contentType: this.#registry.contentType };
   }
@@ -133,4 +133,10 @@ export class Metrics implements EngineObserver {
       }
     }
   }
+}
+
+/** Who gives it the weight 0 does not want it. */
+function takesOpenMetrics(accept: string): boolean {
+  const [range] = accept.split(',').filter((one) => one.includes('application/openmetrics-text'));
+  return range !== undefined && !/;\s*q=0(?:\.0*)?\s*$/.test(range);
 }

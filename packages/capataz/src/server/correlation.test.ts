@@ -44,7 +44,7 @@ test('H-35 every route applies it, whatever it answers', async () => {
     return `${method} ${filled}${filled.endsWith('/next') ? '?timeout=0' : ''}`;
   });
   assert.ok(routes.length > 30);
-  for (const route of [...routes, 'GET /nowhere', 'POST /metrics']) {
+  for (const route of [...routes, 'GET /nowhere', 'POST /metrics', 'GET /api/v1/jobs/%zz']) {
     // Streams end by being left.
     const leaving = new AbortController();
     const response = await fetch(`${served.url}${route.split(' ')[1]}`, {

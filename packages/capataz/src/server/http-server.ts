@@ -18,7 +18,7 @@ import { type Random, systemRandom } from '../std/random.ts';
 import { RateCap } from '../std/rate-cap.ts';
 import type { Access } from './access.ts';
 import { closeGracefully } from './close.ts';
-import type { MetricsSource, ServerContext, Uploads } from './context.ts';
+import type { MetricsSource, ServerContext } from './context.ts';
 import { correlationHeader, correlationOf } from './correlation.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import { LiveFeed } from './live-feed.ts';
@@ -93,7 +93,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       options.engine.workers.connectionDropped(worker);
     }),
   };
-  const app = createApp(limits, context.uploads);
+  const app = createApp(limits, context);
   const routes = allRoutes(context, options.furtherRoutes);
   addBodyParser(app);
   addHooks(app, context);
@@ -122,7 +122,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-function createApp(limits: Limits, uploads: Uploads): FastifyInstance {
+function createApp(
+  limits: Limits,
+  { uploads, random }: Pick<ServerContext, 'uploads' | 'random'>,
+): FastifyInstance {
   return Fastify({
     logger: false,
     bodyLimit: limits.bodyBytes,
@@ -131,7 +134,11 @@ function createApp(limits: Limits, uploads: Uploads): FastifyInstance {
     http: { headersTimeout: limits.requestMs },
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 300 },
-    frameworkErrors: (error, _request, reply) => answerError(reply, refusalOf(error) ?? error),
+    frameworkErrors: (error, request, reply) => {
+      // Before any hook.
+      reply.header(correlationHeader, correlationOf(request, random));
+      answerError(reply, refusalOf(error) ?? error);
+    },
     clientErrorHandler(error, socket) {
       // Node's limit is for the whole request; a file that still goes on has a watch of its own.
       const isLate = 'code' in error && error.code === 'ERR_HTTP_REQUEST_TIMEOUT';

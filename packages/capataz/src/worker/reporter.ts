@@ -5,9 +5,13 @@ import type {
   ResultsBody,
   TaskBody,
 } from '../protocol/worker-api.ts';
-import type { Log } from '../std/log.ts';
+import type { Log, LogFields } from '../std/log.ts';
 import type { Lane } from './lane.ts';
 import { type Transport, TransportError } from './transport.ts';
+
+export interface ReportedTask {
+  readonly about: LogFields;
+}
 
 export interface ReporterOptions {
   /** Posts that may be under way at once. */
@@ -47,6 +51,8 @@ export class Reporter {
   /** The posts under way, with the tasks that each has asked for. */
   readonly #posts = new Map<readonly ResultBody[], number>();
   #batchLimit = largestBatch;
+  /** By attempt: what a line of the log says of those that are not answered. */
+  readonly #tasks = new Map<string, ReportedTask>();
   /** Attempts whose own report was refused as invalid. */
   readonly #replaced = new Set<string>();
   constructor(options: ReporterOptions) {
@@ -78,7 +84,8 @@ export class Reporter {
     return [...this.#posts.keys(), this.#pending].flat().map((report) => report.task_id);
   }
 
-  add(report: ResultBody): void {
+  add(report: ResultBody, task: ReportedTask): void {
+    this.#tasks.set(report.task_id, task);
     this.#pending.push(report);
   }
 
@@ -128,16 +135,24 @@ export class Reporter {
   }
 
   #settled(attempt: string, answer: BatchResultAnswer): void {
-    this.#replaced.delete(attempt);
+    const about = this.#forget(attempt);
     if (answer.status === 'accepted') return;
     const { reason, message } = answer;
-    this.#options.log.warn('a result was refused', { attempt, reason, sentence: message });
+    this.#options.log.warn('a result was refused', { ...about, reason, sentence: message });
+  }
+
+  #forget(attempt: string): LogFields {
+    const about = this.#tasks.get(attempt)?.about ?? { attempt };
+    this.#tasks.delete(attempt);
+    this.#replaced.delete(attempt);
+    return about;
   }
 
   #failed(lane: Lane, results: readonly ResultBody[], error: TransportError): void {
     const { log, onUnknown } = this.#options;
     if (error.status === 400 || error.status === 413) return this.#invalid(results, error);
     if (error.status === 409) {
+      for (const { task_id } of results) this.#forget(task_id);
       log.warn('results were refused', { count: results.length, reason: error.message });
       return;
     }
@@ -155,19 +170,13 @@ export class Reporter {
     }
     const { job_id, task_id } = first;
     const { message } = error;
-    if (this.#replaced.delete(task_id)) {
-      this.#options.log.error('a result cannot be reported', {
-        job: job_id,
-        attempt: task_id,
-        reason: message,
-      });
+    const { log } = this.#options;
+    if (this.#replaced.has(task_id)) {
+      log.error('a result cannot be reported', { ...this.#forget(task_id), reason: message });
       return;
     }
-    this.#options.log.error('a result is invalid', {
-      job: job_id,
-      attempt: task_id,
-      reason: message,
-    });
+    const about = this.#tasks.get(task_id)?.about ?? { job: job_id, attempt: task_id };
+    log.error('a result is invalid', { ...about, reason: message });
     this.#replaced.add(task_id);
     const sentence = `the server refused the result: ${message}`;
     this.#pending.unshift({

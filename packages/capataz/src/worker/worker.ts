@@ -109,8 +109,8 @@ class PullWorker implements Worker {
     this.#workload = new Workload({
       ...settings,
       onProgress: (task, fraction, message) => this.#progress.add(task, fraction, message),
-      onReport: (report) => {
-        this.#reporter.add(report);
+      onReport: (report, task) => {
+        this.#reporter.add(report, task);
         this.#schedulePump();
       },
     });

@@ -9,7 +9,7 @@ export interface WorkloadOptions extends TaskSurroundings {
   readonly concurrency: number;
   readonly clock: Clock;
   /** A report to be sent; called once for each task that is not dropped. */
-  readonly onReport: (report: ResultBody) => void;
+  readonly onReport: (report: ResultBody, task: HeldTask) => void;
 }
 
 /**
@@ -100,7 +100,7 @@ export class Workload {
 
   #handBack(task: HeldTask, started: 'started' | 'not_started'): void {
     this.#end(task);
-    this.#options.onReport({ ...task.identity, handed_back: started });
+    this.#options.onReport({ ...task.identity, handed_back: started }, task);
   }
 
   #beginNext(): void {
@@ -178,7 +178,7 @@ export class Workload {
 
   #finish(task: HeldTask, report: ResultBody): void {
     this.#end(task);
-    this.#options.onReport(report);
+    this.#options.onReport(report, task);
   }
 
   #end(task: HeldTask): void {

@@ -29,7 +29,7 @@ export function traceCommand(context: CliContext): Command {
   );
   return command.action((correlationId: string, { log = [] }: { log?: readonly string[] }) =>
     withSession(command, context, async ({ client, print, asJson }) => {
-      const lines = log.flatMap((file) => linesOf(file, correlationId));
+      const lines = (await Promise.all(log.map((file) => linesOf(file, correlationId)))).flat();
       const trace = { ...(await traceOf(client, correlationId)), log: lines };
       if (asJson) print.json(trace);
       else tell(trace, print);
@@ -79,5 +79,5 @@ function lineText({ time, level, message, ...fields }: LogLine, print: Printer):
   const about = Object.entries(fields).filter(([name]) => !leftOut.has(name));
   const pairs = about.map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   const text = oneLine([message, ...pairs].join(' '));
-  return `${print.style('dim', print.time(time))}  log ${level.padEnd(5)}  ${text}`;
+  return `${print.style('dim', print.time(time))}  log ${oneLine(level).padEnd(5)}  ${text}`;
 }
