@@ -268,8 +268,9 @@ const limits: Readonly<Record<string, () => Promise<void>>> = {
       { outboxMaxRetries: 0 },
       async (scene) => {
         const jobId = await start(scene, 'speaker');
-        await scene.clock.advance(0);
-        const { dead_letters } = await scene.server.client().deadLetters.list({ jobId });
+        const { deadLetters } = scene.server.client();
+        await until(async () => (await deadLetters.list({ jobId })).dead_letters.length > 0);
+        const { dead_letters } = await deadLetters.list({ jobId });
         assert.partialDeepStrictEqual(dead_letters, [{ name: 'said', tries: 1 }]);
       },
       bus,

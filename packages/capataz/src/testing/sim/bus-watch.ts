@@ -100,6 +100,12 @@ export class BusWatch {
     if (restMs >= 1) this.#violate(record, `was tried ${restMs} ms before its pause was over`);
   }
 
+  /** The try never got there, and is none. */
+  onAway(id: string): void {
+    const record = this.#known(id, 'was tried');
+    if (record !== null) record.untold -= 1;
+  }
+
   /** The bus has it. */
   onArrived(event: BusEvent): void {
     const record = this.#known(event.id, 'was published');

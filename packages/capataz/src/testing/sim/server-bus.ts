@@ -42,11 +42,14 @@ export function serverBus(bus: SimBus, process: SimProcess, watch: BusWatch): Se
       watch.onTried(event.id);
       try {
         await link.publish(exchange, event);
+      } catch (error) {
+        if (sink.judge?.(error) === 'away') watch.onAway(event.id);
+        throw error;
       } finally {
         end();
       }
     },
   };
-  const sink = busSink({ bus: watched, breakers, originator: 'sim' });
+  const sink: EventSink = busSink({ bus: watched, breakers, originator: 'sim' });
   return { link, sink, breaker, breakerWatch };
 }
