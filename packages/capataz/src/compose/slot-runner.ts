@@ -97,10 +97,11 @@ export class SlotRunner {
       const [first, last] = [instantText(passed.first), instantText(passed.last)];
       log.warn('missed slots are not caught up with', { schedule: name, first, last });
     }
-    const omitted = blackedOut.at(-1)?.slot ?? handled;
-    if (omitted > handled) {
-      log.info('slots are left out in a blackout', { schedule: name, slots: blackedOut.length });
+    for (const { slot, blackout } of blackedOut) {
+      const fields = { schedule: name, blackout, last: instantText(slot) };
+      log.info('slots are left out in a blackout', fields);
     }
+    const omitted = blackedOut.at(-1)?.slot ?? handled;
     this.#handled = Math.max(this.#handled, passed?.last ?? handled, omitted);
     return Math.min(longestSleepMs, Math.max(1, (nextAt ?? Number.POSITIVE_INFINITY) - now));
   }
@@ -114,7 +115,7 @@ export class SlotRunner {
     const [answer] = await jobs.create([this.#request(slot, onBusy)]);
     const fields = { schedule: name, slot: instantText(slot) };
     if (!(answer instanceof CapatazError)) {
-      if (answer?.created === true) log.info('a slot has its job', { ...fields, job: answer.id });
+      if (answer?.created === true) log.debug('a slot has its job', { ...fields, job: answer.id });
     } else if (answer.code === 'SKIPPED') {
       log.warn('a slot is left out: the job of an earlier one has not ended', fields);
     } else {

@@ -66,7 +66,7 @@ test('slots in a blackout are told, and the one before it is caught up with', ()
   );
   assert.deepEqual(
     found.blackedOut.map(({ slot }) => slot / hour),
-    [12, 13],
+    [13],
   );
   assert.equal(found.nextAt, 14 * hour);
 });
@@ -91,17 +91,32 @@ test('with jitter a slot that is not yet due is neither started nor lost', () =>
   );
 });
 
-test('whoever asks at whatever times starts each slot that starts, with `all` and no limit', () => {
-  const plan = everyHour(30 * minute);
-  const times = fc.array(fc.integer({ min: 1, max: 5 * hour }), { minLength: 1, maxLength: 40 });
-  const property = fc.property(times, (steps) => {
+const cases = fc.record({
+  steps: fc.array(fc.integer({ min: 1, max: 5 * hour }), { minLength: 1, maxLength: 40 }),
+  every: fc.constantFrom('7m', '1h', '5h', '26h'),
+  jitterMs: fc.constantFrom(0, 3 * minute, 2 * hour),
+  inBlackout: fc.constantFrom('skip' as const, 'postpone' as const),
+  windows: fc.array(fc.tuple(fc.integer({ min: 0, max: 23 }), fc.integer({ min: 1, max: 10 })), {
+    maxLength: 2,
+  }),
+});
+
+const clock = (at: number): string => `${String(at % 24).padStart(2, '0')}:00`;
+
+test('whoever asks at whatever times starts each slot that starts, and knows when the next does', () => {
+  const property = fc.property(cases, ({ steps, every, windows, ...options }) => {
+    const blackouts = windows.map(([from, hours], place) =>
+      blackout(`b${place}`, { from: clock(from), to: clock(from + hours), zone: 'UTC' }),
+    );
+    const plan = new Plan({ name: 'some', slots: slots({ every }, 'UTC'), blackouts, ...options });
     let [now, handled] = [0, 0];
     const started: number[] = [];
     for (const step of steps) {
       now += step;
-      const { due } = dueSlots(plan, seen(handled), now, catchUp('all', 1_000));
+      const { due, blackedOut, nextAt } = dueSlots(plan, seen(handled), now, catchUp('all', 1_000));
       started.push(...due.map(({ slot }) => slot));
-      handled = due.at(-1)?.slot ?? handled;
+      handled = Math.max(handled, due.at(-1)?.slot ?? 0, blackedOut.at(-1)?.slot ?? 0);
+      assert.equal(nextAt, slowNextStart(plan, handled, now));
     }
     const wanted = [...plan.between(0, now)].filter(({ startsAt }) => (startsAt ?? now + 1) <= now);
     assert.deepEqual(
@@ -111,6 +126,15 @@ test('whoever asks at whatever times starts each slot that starts, with `all` an
   });
   fc.assert(property);
 });
+
+/** Slot by slot, from those that may still be under way. */
+function slowNextStart(plan: Plan, handled: number, now: number): number | null {
+  const first = Math.max(handled, now - 60 * hour);
+  for (const { startsAt } of plan.between(first, now + 1_000 * hour)) {
+    if (startsAt !== null && startsAt > now) return startsAt;
+  }
+  return null;
+}
 
 test('B-050: an overlap cancels earlier runs alone, never the own or a later one', () => {
   const open = [

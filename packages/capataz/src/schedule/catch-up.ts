@@ -24,7 +24,7 @@ export interface ScheduleState {
 export interface DueSlots {
   /** To be started now, ascending. */
   readonly due: readonly PlannedSlot[];
-  /** Those that are left out because of a blackout. */
+  /** The last slot that each blackout has left out. */
   readonly blackedOut: readonly PlannedSlot[];
   /** Missed slots that don't run. */
   readonly passed: { readonly first: number; readonly last: number } | null;
@@ -48,7 +48,7 @@ export function dueSlots(
   let slot = plan.slots.previous(now + 1);
   for (let looked = 0; slot !== null && slot > after && looked < maxLooked; looked += 1) {
     const planned = plan.of(slot);
-    const { startsAt } = planned;
+    const { startsAt, closed } = planned;
     if (startsAt === null) blackedOut.push(planned);
     else if (startsAt > now) nextAt = startsAt;
     else {
@@ -57,7 +57,7 @@ export function dueSlots(
       if (isMissed) missed += 1;
       due.push(planned);
     }
-    slot = plan.slots.previous(slot);
+    slot = plan.slots.previous(closed === null ? slot : Math.min(slot, closed.start));
   }
   const passed = slot === null ? null : passedUpTo(slot, after, plan);
   return { due: due.reverse(), blackedOut: blackedOut.reverse(), passed, nextAt };

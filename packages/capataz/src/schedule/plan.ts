@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Blackout } from './blackout.ts';
+import type { Blackout, Window } from './blackout.ts';
 import type { Slots } from './slots.ts';
 
 /** What becomes of a slot in a blackout: it is left out, or begins when the blackout is over. */
@@ -22,9 +22,11 @@ export interface PlannedSlot {
   readonly startsAt: number | null;
   /** The blackout that it was moved out of, or that it is left out for. */
   readonly blackout: string | null;
+  /** For one that is left out: no other slot between it and the start of this begins, either. */
+  readonly closed: Window | null;
 }
 
-/** A blackout of years over a schedule of seconds is not walked through. */
+/** So many times something is left out in a row, a blackout counting as one, and it is given up. */
 export const maxLooked = 10_000;
 
 /** More blackouts than this in a row never end. */
@@ -47,17 +49,19 @@ export class Plan {
     const { inBlackout } = this.#options;
     const next = this.slots.next(slot) ?? Number.POSITIVE_INFINITY;
     let startsAt = slot + this.#jitter(slot, next - slot);
-    let moved: string | null = null;
+    let blackout: string | null = null;
+    let closed: Window | null = null;
     for (let moves = 0; moves < maxMoves; moves += 1) {
-      const closed = this.#closedAt(startsAt);
-      if (closed === null) return { slot, startsAt, blackout: moved };
-      moved = closed.name;
+      const found = this.#closedAt(startsAt);
+      if (found === null) return { slot, startsAt, blackout, closed: null };
+      blackout = found.name;
+      closed = { start: closed === null ? found.start : closed.start, end: found.end };
       // Of all that a blackout holds up only the last one begins at its end: the others would all
       // begin with it.
-      if (inBlackout === 'skip' || next <= closed.end) break;
-      startsAt = closed.end + this.#jitter(slot, next - closed.end);
+      if (inBlackout === 'skip' || next <= found.end) break;
+      startsAt = found.end + this.#jitter(slot, next - found.end);
     }
-    return { slot, startsAt: null, blackout: moved };
+    return { slot, startsAt: null, blackout, closed };
   }
 
   /** Slots behind `after` up to `until`, with what is to be done about each. */
@@ -66,23 +70,29 @@ export class Plan {
   }
 
   /**
-   * The first start of a slot behind an instant. Where none of the next 10,000 starts, the slot at
-   * which to look again.
+   * The first start of a slot behind an instant. Where nothing starts for 10,000 blackouts, the slot
+   * at which to look again.
    */
   nextStart(after: number): number | null {
     let slot = this.slots.next(after);
     for (let looked = 0; slot !== null && looked < maxLooked; looked += 1) {
-      const { startsAt } = this.of(slot);
+      const { startsAt, closed } = this.of(slot);
       if (startsAt !== null) return startsAt;
-      slot = this.slots.next(slot);
+      slot = this.slots.next(closed === null ? slot : this.#beforeEnd(slot, closed));
     }
     return slot;
   }
 
-  #closedAt(instant: number): { readonly name: string; readonly end: number } | null {
+  /** Behind it lies all that may begin when a blackout ends: the last slot, and late ones. */
+  #beforeEnd(slot: number, { end }: Window): number {
+    const last = this.slots.previous(end) ?? slot;
+    return Math.max(slot, Math.min(last, end - this.#options.jitterMs) - 1);
+  }
+
+  #closedAt(instant: number): (Window & { readonly name: string }) | null {
     for (const { name, at } of this.#options.blackouts) {
       const window = at(instant);
-      if (window !== null) return { name, end: window.end };
+      if (window !== null) return { name, ...window };
     }
     return null;
   }
