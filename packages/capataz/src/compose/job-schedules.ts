@@ -10,8 +10,10 @@ import type { Log } from '../std/log.ts';
 import { SlotRunner } from './slot-runner.ts';
 
 /** The schedules of the configured file; none where there is no file. @throws CONFIG_INVALID */
-export function configuredSchedules({ schedules, timeZone }: Config): Schedules {
-  return schedules === null ? { schedules: [], blackouts: {} } : readSchedules(schedules, timeZone);
+export function configuredSchedules({ schedules, timeZone: zone }: Config, now: number): Schedules {
+  return schedules === null
+    ? { schedules: [], blackouts: {} }
+    : readSchedules(schedules, { zone, now });
 }
 
 /**

@@ -79,7 +79,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const clients = ownClients(options, entries);
   const setup = { config, settings: options.settings, clock, log };
   const found = await allBlueprints(composition, setup);
-  const schedules = configuredSchedules(config);
+  const schedules = configuredSchedules(config, clock.now());
   checkSchedules(schedules, config.schedules, { blueprints: found, entries });
   let drainMs = 0;
   const closing = new AsyncDisposableStack();

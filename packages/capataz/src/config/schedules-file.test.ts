@@ -6,6 +6,8 @@ import { after, test } from 'node:test';
 import type { CapatazError } from '../protocol/errors.ts';
 import { readRuleText, readSchedules } from './schedules-file.ts';
 
+const now = Date.UTC(2026, 0, 1);
+
 const folder = mkdtempSync(join(tmpdir(), 'capataz-schedules-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -19,7 +21,7 @@ function problemsOf(text: string): string[] {
   const file = fileWith(text);
   let lines: string[] = [];
   assert.throws(
-    () => readSchedules(file, 'UTC'),
+    () => readSchedules(file, { zone: 'UTC', now }),
     (error: CapatazError) => {
       assert.equal(error.code, 'CONFIG_INVALID');
       lines = error.message.split('\n').map((line) => line.replace(`${file}: `, ''));
@@ -62,7 +64,7 @@ from = "22:00"
 to = "06:00"
 days = ["sun"]
 `),
-    'America/Bogota',
+    { zone: 'America/Bogota', now },
   );
   const [tick, nightly] = schedules;
   assert.deepEqual(tick, {
@@ -122,7 +124,7 @@ time = "09:00"
 blueprint = "b"
 cron = "*/15 8-18 * * mon-fri"
 `),
-    'UTC',
+    { zone: 'UTC', now },
   );
   const [a, b, c, d] = schedules.map(({ rule }) => rule);
   assert.partialDeepStrictEqual(a, { every: '900s' });
@@ -212,6 +214,30 @@ zone = "here"
     '[h] anchor: must be an instant with an offset like 2026-01-05T06:00:00Z',
     '[h] paused: must be true or false, not a string',
     '[no name]: the name must be 1 to 100 letters, digits, "_", "-" or "."',
+  ]);
+});
+
+test('B-044: what would never start, though its rule comes round, is refused', () => {
+  const problems = problemsOf(`
+[a]
+blueprint = "x"
+cron = "30 3 29 2 *"
+blackouts = ["night"]
+[b]
+blueprint = "x"
+every = "1s"
+blackouts = ["night", "day"]
+in_blackout = "postpone"
+[blackouts.night]
+from = "22:00"
+to = "06:00"
+[blackouts.day]
+from = "06:00"
+to = "22:00"
+`);
+  assert.deepEqual(problems, [
+    '[a] blackouts: they leave no slot that ever starts',
+    '[b] blackouts: they leave no slot that ever starts',
   ]);
 });
 

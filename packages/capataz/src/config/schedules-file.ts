@@ -3,7 +3,7 @@ import { blackout } from '../schedule/blackout.ts';
 import { type CatchUp, catchUpPolicies } from '../schedule/catch-up.ts';
 import { overlapPolicies } from '../schedule/overlap.ts';
 import { RuleError } from '../schedule/rule-error.ts';
-import type { Blackouts, JobStart, Schedule } from '../schedule/schedule.ts';
+import { type Blackouts, type JobStart, planOf, type Schedule } from '../schedule/schedule.ts';
 import { slots } from '../schedule/slots.ts';
 import type { Weekday } from '../schedule/wall-time.ts';
 import { isZone } from '../schedule/zone.ts';
@@ -57,10 +57,22 @@ const defaults: CatchUp = { policy: 'last', limit: 100, toleranceMs: durationMs(
  * @param zone of entries that name none
  * @throws CapatazError CONFIG_INVALID that lists every problem with file, entry and field.
  */
-export function readSchedules(file: string, zone: string): Schedules {
+export function readSchedules(
+  file: string,
+  { zone, now }: { readonly zone: string; readonly now: number },
+): Schedules {
   const problems = new Problems();
   const { blackouts, ...rest } = readToml(file, problems) ?? {};
   const found = schedulesOf(rest, blackouts, { file, zone, problems });
+  problems.throwIfAny();
+  for (const schedule of found.schedules) {
+    if (planOf(schedule, found.blackouts).nextStart(now) !== null) continue;
+    const [field, reason] =
+      schedule.blackouts.length === 0
+        ? ['', 'no slot of it']
+        : [' blackouts', 'they leave no slot that'];
+    problems.add(`${file}: [${schedule.name}]${field}`, `${reason} ever starts`);
+  }
   problems.throwIfAny();
   return found;
 }

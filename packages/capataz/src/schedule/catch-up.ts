@@ -46,7 +46,11 @@ export function dueSlots(
   let nextAt = plan.nextStart(now);
   let missed = 0;
   let slot = plan.slots.previous(now + 1);
-  for (let looked = 0; slot !== null && slot > after && looked < maxLooked; looked += 1) {
+  for (
+    let looked = 0;
+    slot !== null && slot > after && looked < maxLooked + catchUp.limit;
+    looked += 1
+  ) {
     const planned = plan.of(slot);
     const { startsAt, closed } = planned;
     if (startsAt === null) blackedOut.push(planned);

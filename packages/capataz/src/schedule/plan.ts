@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Blackout, Window } from './blackout.ts';
-import type { Slots } from './slots.ts';
+import { horizonMs, type Slots } from './slots.ts';
 
 /** What becomes of a slot in a blackout: it is left out, or begins when the blackout is over. */
 export type InBlackout = 'skip' | 'postpone';
@@ -26,8 +26,8 @@ export interface PlannedSlot {
   readonly closed: Window | null;
 }
 
-/** So many times something is left out in a row, a blackout counting as one, and it is given up. */
-export const maxLooked = 10_000;
+/** How many slots are looked at, where all those that a blackout leaves out count as one. */
+export const maxLooked = 1_000;
 
 /** More blackouts than this in a row never end. */
 const maxMoves = 100;
@@ -69,18 +69,16 @@ export class Plan {
     for (const slot of this.slots.between(after, until)) yield this.of(slot);
   }
 
-  /**
-   * The first start of a slot behind an instant. Where nothing starts for 10,000 blackouts, the slot
-   * at which to look again.
-   */
+  /** The first start of a slot behind an instant; null: none within 41 years or 1,000 blackouts. */
   nextStart(after: number): number | null {
     let slot = this.slots.next(after);
-    for (let looked = 0; slot !== null && looked < maxLooked; looked += 1) {
+    for (let looked = 0; looked < maxLooked; looked += 1) {
+      if (slot === null || slot > after + horizonMs) return null;
       const { startsAt, closed } = this.of(slot);
       if (startsAt !== null) return startsAt;
       slot = this.slots.next(closed === null ? slot : this.#beforeEnd(slot, closed));
     }
-    return slot;
+    return null;
   }
 
   /** Behind it lies all that may begin when a blackout ends: the last slot, and late ones. */

@@ -14,7 +14,7 @@ export interface Slots {
 }
 
 /** The longest there is between two dates of a rule: a 29 February on a Monday around 2100. */
-const horizonMs = 41 * 366 * dayMs;
+export const horizonMs = 41 * 366 * dayMs;
 
 /**
  * Changes of the clocks: a time that they leave out is taken at the first instant behind the gap, one

@@ -44,7 +44,7 @@ interface Checked {
 
 function checked(file: string, zone: string, now: number): Checked {
   try {
-    const { schedules, blackouts } = readSchedules(file, zone);
+    const { schedules, blackouts } = readSchedules(file, { zone, now });
     return {
       problems: [],
       schedules: schedules.map((schedule) => {

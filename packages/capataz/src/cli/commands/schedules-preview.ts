@@ -44,13 +44,13 @@ export function schedulesPreviewCommand(context: CliContext): Command {
     if (flags.zone !== undefined && !isZone(flags.zone)) {
       throw new UsageError(`--zone must be a zone like America/Bogota, not "${flags.zone}"`);
     }
-    const { schedule, blackouts } = chosen(name, flags, config);
+    const now = context.clock.now();
+    const { schedule, blackouts } = chosen(name, flags, config, now);
     const zone = zoneOf(flags.zone ?? schedule.zone);
     const count = flags.count === undefined ? 10 : wholeNumber('--count', flags.count);
     if (count < 1 || count > maxCount)
       throw new UsageError(`--count must be from 1 to ${maxCount}`);
-    const from =
-      flags.from === undefined ? context.clock.now() : instantIn(zone, '--from', flags.from);
+    const from = flags.from === undefined ? now : instantIn(zone, '--from', flags.from);
     const plan = planOf(schedule, blackouts);
     const previews: Preview[] = [];
     let before = from - 1;
@@ -78,13 +78,15 @@ function chosen(
   name: string | undefined,
   { rule, zone }: PreviewFlags,
   { values }: EffectiveConfig,
+  now: number,
 ): Chosen {
   const { schedules: file, timeZone } = values;
   if ((name === undefined) === (rule === undefined)) {
     throw new UsageError('name a schedule, or give a rule with --rule');
   }
   const none: Schedules = { schedules: [], blackouts: {} };
-  const { schedules, blackouts } = file === null ? none : readSchedules(file, timeZone);
+  const { schedules, blackouts } =
+    file === null ? none : readSchedules(file, { zone: timeZone, now });
   if (rule !== undefined) {
     return { schedule: readRuleText(rule, zone ?? timeZone, blackouts), blackouts };
   }
