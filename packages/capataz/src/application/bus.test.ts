@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { blueprint, finish } from 'capataz';
 import { createRabbitBus } from 'capataz/bus';
 import { createServer } from 'capataz/server';
 import { removeFromRabbit } from '../bus/fixtures/rabbit-room.ts';
@@ -12,6 +11,7 @@ import { systemRandom } from '../std/random.ts';
 import { Inbox } from '../testing/bus-suite-kit.ts';
 import { listeningLog } from '../testing/listening-log.ts';
 import { rabbitService } from '../testing/services.ts';
+import { speakingBlueprint } from '../testing/speaking-blueprint.ts';
 
 const service = await rabbitService();
 after(() => service.close());
@@ -19,20 +19,7 @@ after(() => service.close());
 const exchange = `capataz-test.${systemRandom.id()}`;
 const queue = { durable: `${exchange}.listener`, exchange, patterns: ['#'] };
 
-const speaker = blueprint({
-  name: 'speaker',
-  version: 1,
-  states: {
-    say: {
-      start: true,
-      end: true,
-      handle: (job) => {
-        for (const name of ['first', 'second']) job.emit(exchange, name, { job: job.id });
-        return finish();
-      },
-    },
-  },
-});
+const speaker = speakingBlueprint(exchange, 'first', 'second');
 
 test('S-47: a configured RabbitMQ takes what jobs emit, also what waited for it; without one a start warns', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'capataz-bus-'));

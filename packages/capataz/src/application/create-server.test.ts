@@ -1,5 +1,6 @@
 /** An application as a program starts it: through the public entry points alone. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +19,8 @@ import {
 import { systemClock } from '../std/clock.ts';
 import { silentLog } from '../std/log.ts';
 import { ask } from '../testing/ask.ts';
+import { speakingBlueprint } from '../testing/speaking-blueprint.ts';
+import { until } from '../testing/until.ts';
 
 const folders: string[] = [];
 after(() => {
@@ -231,20 +234,7 @@ test('names that are taken, or are none, are told at once', () => {
 });
 
 test('S-58: what jobs emit reaches the bus that the server is composed with, and its breaker is in the metrics', async () => {
-  const speaks = blueprint({
-    name: 'speaks',
-    version: 1,
-    states: {
-      say: {
-        start: true,
-        end: true,
-        handle: (job) => {
-          job.emit('topico.tareas', 'tarea.creada', { job: job.id });
-          return finish();
-        },
-      },
-    },
-  });
+  const speaks = speakingBlueprint('topico.tareas', 'tarea.creada');
   const bus = createInProcessBus({ clock: systemClock });
   const heard = Promise.withResolvers<BusEvent>();
   const queue = { durable: 'listener', exchange: 'topico.tareas', patterns: ['tarea.*'] };
@@ -254,7 +244,7 @@ test('S-58: what jobs emit reaches the bus that the server is composed with, and
   });
   const server = await compose({ name: 'app', blueprints: [speaks], bus }).start(place());
   try {
-    const { jobId } = await server.client().jobs.start('speaks');
+    const { jobId } = await server.client().jobs.start('speaker');
     const event = await heard.promise;
     assert.equal(event.job, jobId);
     assert.equal(event.originator, 'app');
@@ -273,6 +263,51 @@ test('a bus_url that is none stops the start and is named', async () => {
     code: 'CONFIG_INVALID',
     message: /^bus_url: the URL of RabbitMQ must be amqp:/,
   });
+});
+
+test('S-58: without a bus of its own an application hears its jobs in process, and what it was not through with comes again after a restart', async () => {
+  const speaks = speakingBlueprint('topico', 'tarea.creada', 'tarea.rota');
+  const where = place();
+  const heard: string[] = [];
+  const stuck = Promise.withResolvers<void>();
+  let isFirst = true;
+  const app = compose({
+    blueprints: [speaks],
+    subscriptions: ({ bus }) => [
+      {
+        name: 'listener',
+        source: busSource(bus, { durable: 'listener', exchange: 'topico', patterns: ['#'] }),
+        stopGraceMs: 1,
+        handle: async ({ name }, { signal }) => {
+          if (isFirst) {
+            stuck.resolve();
+            await once(signal, 'abort');
+            throw signal.reason;
+          }
+          if (name === 'tarea.rota') return { deadLetter: 'it is broken' };
+          heard.push(name);
+          return undefined;
+        },
+      },
+    ],
+  });
+  const first = await app.start({ config: { ...where.config, drain: 1 } });
+  const { jobId } = await first.client().jobs.start('speaker');
+  await stuck.promise;
+  await first.stop();
+  isFirst = false;
+  const second = await app.start({ config: where.config });
+  try {
+    const { deadLetters } = second.client();
+    await until(async () => (await deadLetters.list()).dead_letters.length > 0);
+    assert.deepEqual(heard, ['tarea.creada']);
+    const { dead_letters } = await deadLetters.list();
+    assert.partialDeepStrictEqual(dead_letters, [
+      { job_id: jobId, name: 'tarea.rota', tries: 1, error: 'it is broken' },
+    ]);
+  } finally {
+    await second.stop();
+  }
 });
 
 test('S-69 H-32: silence of a wait means nothing while its subscription is down, and the metrics say that it is', async () => {

@@ -13,6 +13,7 @@ import { loadConfig } from '../config/load.ts';
 import { type Config, settings } from '../config/settings.ts';
 import { silentLog } from '../std/log.ts';
 import { ask } from '../testing/ask.ts';
+import { speakingBlueprint } from '../testing/speaking-blueprint.ts';
 import { until } from '../testing/until.ts';
 import { settle, VirtualClock } from '../testing/virtual-clock.ts';
 
@@ -79,19 +80,7 @@ const blueprints = [
       done: { end: true },
     },
   }),
-  blueprint({
-    name: 'speaks',
-    version: 1,
-    states: {
-      say: {
-        start: true,
-        end: true,
-        handle: (job) => {
-          job.emit('topic', 'said', null);
-        },
-      },
-    },
-  }),
+  speakingBlueprint('topic', 'said'),
 ];
 
 interface Scene {
@@ -278,7 +267,7 @@ const limits: Readonly<Record<string, () => Promise<void>>> = {
     return within(
       { outboxMaxRetries: 0 },
       async (scene) => {
-        const jobId = await start(scene, 'speaks');
+        const jobId = await start(scene, 'speaker');
         await scene.clock.advance(0);
         const { dead_letters } = await scene.server.client().deadLetters.list({ jobId });
         assert.partialDeepStrictEqual(dead_letters, [{ name: 'said', tries: 1 }]);

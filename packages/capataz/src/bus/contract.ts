@@ -141,10 +141,18 @@ export type Decoded =
  * - `down`: the bus can't be reached, or did not confirm in time; the event may have arrived.
  * - `full`: a durable name has no room.
  * - `too_large`, `invalid`: the event, or a setting, will never be taken.
+ * - `given_up`: a consumer spent its tries, where `publish` waits for them (in process).
  * - `closed`: this bus was closed.
  * - `not_installed`: the driver's package is missing.
  */
-export type BusErrorCode = 'down' | 'full' | 'too_large' | 'invalid' | 'closed' | 'not_installed';
+export type BusErrorCode =
+  | 'down'
+  | 'full'
+  | 'too_large'
+  | 'invalid'
+  | 'given_up'
+  | 'closed'
+  | 'not_installed';
 
 export class BusError extends Error {
   override readonly name = 'BusError';

@@ -6,6 +6,8 @@ export interface Held {
   /** Its place in the order of arrival, kept when it comes back. */
   readonly place: number;
   deliveries: number;
+  /** Once: null where it was acknowledged, else why it was given up. */
+  readonly onSettled: (reason: string | null) => void;
 }
 
 export interface DeadMessage {
@@ -22,6 +24,8 @@ export interface Consumer {
 export interface QueueLimits {
   readonly maxDeliveries: number;
   readonly maxLength: number;
+  /** Whether what is given up is kept here, for `reviewDead`. */
+  readonly keepsDead: boolean;
 }
 
 /** One durable name of the bus in process: what waits, who consumes, what is dead. */
@@ -44,9 +48,9 @@ export class InProcessQueue {
     return this.#waiting.length + this.#unsettled < this.limits.maxLength;
   }
 
-  add(message: WireMessage): void {
+  add(message: WireMessage, onSettled: Held['onSettled'] = () => undefined): void {
     this.#places += 1;
-    this.#waiting.push({ message, place: this.#places, deliveries: 0 });
+    this.#waiting.push({ message, place: this.#places, deliveries: 0, onSettled });
     this.#serve();
   }
 
@@ -68,10 +72,12 @@ export class InProcessQueue {
     if (consumer.unsettled.delete(held)) this.#takeBack([held]);
   }
 
-  /** The message is gone from here: acknowledged, or dead. */
-  settle(consumer: Consumer, held: Held): boolean {
+  /** The message is gone from here: acknowledged, or given up for a reason. */
+  settle(consumer: Consumer, held: Held, reason: string | null): boolean {
     if (!consumer.unsettled.delete(held)) return false;
     this.#unsettled -= 1;
+    if (reason !== null && this.limits.keepsDead) this.dead.push({ message: held.message, reason });
+    held.onSettled(reason);
     this.#serve();
     return true;
   }
@@ -79,9 +85,11 @@ export class InProcessQueue {
   #takeBack(returned: readonly Held[]): void {
     this.#unsettled -= returned.length;
     const { maxDeliveries } = this.limits;
-    for (const { message, deliveries } of returned) {
-      if (deliveries >= maxDeliveries)
-        this.dead.push({ message, reason: deliveryLimit(deliveries) });
+    for (const { message, deliveries, onSettled } of returned) {
+      if (deliveries < maxDeliveries) continue;
+      const reason = deliveryLimit(deliveries);
+      if (this.limits.keepsDead) this.dead.push({ message, reason });
+      onSettled(reason);
     }
     const alive = returned.filter(({ deliveries }) => deliveries < maxDeliveries);
     if (alive.length > 0) {

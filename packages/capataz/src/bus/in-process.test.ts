@@ -102,3 +102,34 @@ test('faults at will: refused, dropped, doubled, swapped and late events, and a 
   await bus.subscribe(queue, again.receive);
   assert.equal((await one(again)).deliveries, 2);
 });
+
+test('confirmed by handling, a publisher waits for every name, and is refused where one gives the event up', async () => {
+  const bus = createInProcessBus({ clock: new VirtualClock(), confirm: 'handled' });
+  const [smith, clerk] = [new Inbox(), new Inbox()];
+  await bus.subscribe(queue, smith.receive);
+  await bus.subscribe({ ...queue, durable: 'clerk' }, clerk.receive);
+  const done: string[] = [];
+  const publish = (id: string) =>
+    bus.publish('topico.tareas', eventOf(id)).then(
+      () => done.push(`${id} taken`),
+      (error: unknown) => done.push(`${id} ${error instanceof BusError ? error.code : error}`),
+    );
+  void publish('1');
+  void publish('2');
+  (await one(smith)).ack();
+  await settle();
+  assert.deepEqual(done, []);
+  (await one(clerk)).ack();
+  await settle();
+  assert.deepEqual(done, ['1 taken']);
+  await (await one(smith, 2)).deadLetter('it is broken');
+  await settle();
+  assert.deepEqual(done, ['1 taken', '2 given_up']);
+  // It lies with whoever published it.
+  assert.deepEqual(await bus.reviewDead('smith', () => 'keep'), { keep: 0, redrive: 0, drop: 0 });
+  await bus.publish('topico.logs', eventOf('nobody listens'));
+  void publish('3');
+  await bus.close();
+  await settle();
+  assert.equal(done.at(-1), '3 closed');
+});

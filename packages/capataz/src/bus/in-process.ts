@@ -25,6 +25,12 @@ export interface InProcessBusOptions {
   readonly log?: Log;
   /** Default `envelopeCodec`. */
   readonly codec?: BusCodec;
+  /**
+   * When `publish` resolves: `placed` as soon as every bound name has the event; `handled` when every
+   * one has acknowledged it, and it is refused as `given_up` where one made it a dead letter. Then an
+   * outbox before the bus has what would lie in memory alone. Default `placed`.
+   */
+  readonly confirm?: 'placed' | 'handled';
   /** How long `publish` waits for room before it is refused as `full`. Default 30 s. */
   readonly fullTimeoutMs?: number;
 }
@@ -46,6 +52,9 @@ class InProcessBus implements Bus {
   readonly #log: Log;
   readonly #codec: BusCodec;
   readonly #fullTimeoutMs: number;
+  readonly #isConfirmedByHandling: boolean;
+  /** Of what is published and not handled yet. */
+  readonly #unconfirmed = new Set<(error: BusError) => void>();
   readonly #queues = new Map<string, InProcessQueue>();
   readonly #counts = new BusCounts();
   readonly #subscriptions = new Set<Subscription>();
@@ -53,7 +62,8 @@ class InProcessBus implements Bus {
   #publishers: WaitingPublisher[] = [];
   #isClosed = false;
 
-  constructor({ clock, log, codec, fullTimeoutMs }: InProcessBusOptions) {
+  constructor({ clock, log, codec, fullTimeoutMs, confirm = 'placed' }: InProcessBusOptions) {
+    this.#isConfirmedByHandling = confirm === 'handled';
     this.#clock = clock;
     this.#log = log ?? silentLog;
     this.#codec = codec ?? envelopeCodec;
@@ -136,6 +146,7 @@ class InProcessBus implements Bus {
     this.#isClosed = true;
     await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
     this.#letIn();
+    for (const reject of this.#unconfirmed) reject(new BusError('closed', 'this bus was closed'));
   }
 
   #assertOpen(): void {
@@ -152,6 +163,7 @@ class InProcessBus implements Bus {
     const limits = {
       maxDeliveries: maxDeliveries ?? defaultMaxDeliveries,
       maxLength: maxLength ?? defaultMaxLength,
+      keepsDead: !this.#isConfirmedByHandling,
     };
     const queue = this.#queues.get(durable) ?? new InProcessQueue(limits);
     this.#queues.set(durable, queue);
@@ -164,22 +176,42 @@ class InProcessBus implements Bus {
     return queue;
   }
 
-  /** Into all bound names or, where one has no room yet, into none: a refused event is nowhere. */
-  #tryToPlace(exchange: string, message: WireMessage): boolean {
+  /**
+   * Into all bound names or, where one has no room yet, into none: a refused event is nowhere.
+   * @returns the confirmation; null where there is no room.
+   */
+  #tryToPlace(exchange: string, message: WireMessage): Promise<void> | null {
     const bound = [...this.#queues.values()].filter(({ bindings }) =>
       bindings.some(
         (binding) =>
           binding.exchange === exchange && topicMatches(binding.pattern, message.routingKey),
       ),
     );
-    if (!bound.every(({ hasRoom }) => hasRoom)) return false;
+    if (!bound.every(({ hasRoom }) => hasRoom)) return null;
+    if (this.#isConfirmedByHandling) return this.#handled(bound, message);
     for (const queue of bound) queue.add(message);
-    return true;
+    return Promise.resolve();
+  }
+
+  async #handled(bound: readonly InProcessQueue[], message: WireMessage): Promise<void> {
+    const copies = bound.map(
+      (queue) =>
+        new Promise<void>((resolve, reject) => {
+          this.#unconfirmed.add(reject);
+          queue.add(message, (reason) => {
+            this.#unconfirmed.delete(reject);
+            if (reason === null) resolve();
+            else reject(new BusError('given_up', reason));
+          });
+        }),
+    );
+    await Promise.all(copies);
   }
 
   #place(exchange: string, message: WireMessage): Promise<void> {
     const isBehind = this.#publishers.some((publisher) => publisher.exchange === exchange);
-    if (!isBehind && this.#tryToPlace(exchange, message)) return Promise.resolve();
+    const confirmed = isBehind ? null : this.#tryToPlace(exchange, message);
+    if (confirmed !== null) return confirmed;
     if (this.#publishers.length >= maxWaitingPublishers) {
       return Promise.reject(new BusError('full', 'too many publishers wait for room'));
     }
@@ -192,9 +224,13 @@ class InProcessBus implements Bus {
       const publisher: WaitingPublisher = {
         exchange,
         tryNow: () => {
-          if (this.#isClosed) reject(new BusError('closed', 'this bus was closed'));
-          else if (this.#tryToPlace(exchange, message)) resolve();
-          else return false;
+          if (this.#isClosed) {
+            reject(new BusError('closed', 'this bus was closed'));
+          } else {
+            const placed = this.#tryToPlace(exchange, message);
+            if (placed === null) return false;
+            resolve(placed);
+          }
           cancel();
           return true;
         },
@@ -228,7 +264,7 @@ class InProcessBus implements Bus {
       event: decoded.event,
       deliveries: held.deliveries,
       ack: () => {
-        queue.settle(consumer, held);
+        queue.settle(consumer, held, null);
         this.#letIn();
       },
       release: () => {
@@ -240,8 +276,7 @@ class InProcessBus implements Bus {
   }
 
   #bury({ queue, consumer, held }: HandOut, reason: string): void {
-    if (!queue.settle(consumer, held)) return;
-    queue.dead.push({ message: held.message, reason });
+    if (!queue.settle(consumer, held, reason)) return;
     this.#counts.deadLettered += 1;
     this.#letIn();
   }

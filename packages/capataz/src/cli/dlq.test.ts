@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createClient } from 'capataz/client';
-import { blueprint } from '../core/blueprint.ts';
 import type { EventSink } from '../engine/relay.ts';
 import { firesAt } from '../metrics/fixtures/alert-rules.ts';
 import { scrape } from '../metrics/fixtures/scenes.ts';
 import type { OutboxEvent } from '../store/contract.ts';
 import { ask } from '../testing/ask.ts';
 import { type ServedEngine, serveEngine } from '../testing/served-engine.ts';
+import { speakingBlueprint } from '../testing/speaking-blueprint.ts';
 import { type Ran, removeFolder, runIn, temporaryFolder } from './fixtures/context.ts';
 
 const folder = temporaryFolder();
@@ -20,19 +20,7 @@ const access = {
   commonWorkerToken: null,
 };
 
-const speaker = blueprint({
-  name: 'speaker',
-  version: 1,
-  states: {
-    begin: {
-      start: true,
-      end: true,
-      handle: (job) => {
-        for (const name of ['paid', 'shipped']) job.emit('orders', name, { of: job.id });
-      },
-    },
-  },
-});
+const speaker = speakingBlueprint('orders', 'paid', 'shipped');
 
 /** A bus that refuses one kind of event until it is told otherwise. */
 class PickySink implements EventSink {
@@ -112,7 +100,7 @@ test('H-40 H-41 dead letters are listed and shown, and resolved with notes', () 
       new RegExp(`^event +${event}\\nname +paid\\nexchange +orders\\njob +${id}\\n`),
     );
     assert.match(shown, /given up +\S+ \S+ UTC, after 6 tries\n/);
-    assert.ok(shown.endsWith(`{\n  "of": "${id}"\n}\n`));
+    assert.ok(shown.endsWith(`{\n  "job": "${id}"\n}\n`));
     const resolved = await capataz('dlq', 'resolve', event, '--notes', 'sent by hand');
     assert.equal(resolved.stdout, '1 event is resolved\n');
     assert.deepEqual(JSON.parse((await capataz('dlq', 'list', '--json')).stdout), {

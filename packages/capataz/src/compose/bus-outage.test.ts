@@ -5,13 +5,12 @@ import { Breakers } from '../breaker/breakers.ts';
 import { removeFromRabbit } from '../bus/fixtures/rabbit-room.ts';
 import { TcpProxy } from '../bus/fixtures/tcp-proxy.ts';
 import { type Bus, createRabbitBus } from '../bus/index.ts';
-import { finish } from '../core/action.ts';
-import { blueprint } from '../core/blueprint.ts';
 import { startWorld } from '../engine/fixtures.ts';
 import type { EventSink } from '../engine/relay.ts';
 import { systemRandom } from '../std/random.ts';
 import { Inbox } from '../testing/bus-suite-kit.ts';
 import { rabbitService } from '../testing/services.ts';
+import { speakingBlueprint } from '../testing/speaking-blueprint.ts';
 import { until } from '../testing/until.ts';
 import { busSink, judgeBus } from './bus-sink.ts';
 
@@ -21,20 +20,7 @@ after(() => service.close());
 const exchange = `capataz-test.${systemRandom.id()}`;
 const queue = { durable: `${exchange}.listener`, exchange, patterns: ['#'] };
 
-const speaker = blueprint({
-  name: 'speaker',
-  version: 1,
-  states: {
-    say: {
-      start: true,
-      end: true,
-      handle: (job) => {
-        for (const name of ['first', 'second']) job.emit(exchange, name, { job: job.id });
-        return finish();
-      },
-    },
-  },
-});
+const speaker = speakingBlueprint(exchange, 'first', 'second');
 
 /** Real calls take real time: the engine's clock stands still until none is under way. */
 class Watched implements EventSink {

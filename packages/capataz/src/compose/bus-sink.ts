@@ -11,14 +11,25 @@ interface BusSinkParts {
   readonly breakers: Breakers;
   /** The service that says it: the application. */
   readonly originator: string;
+  /** Default: at once. */
+  readonly mayPublish?: () => boolean;
 }
 
+/** Between two looks whether it may. */
+const lookAgainMs = 50;
+
 /** Events of jobs go to a bus. While its circuit is open they rest in the outbox, and no try counts. */
-export function busSink({ bus, breakers, originator }: BusSinkParts): EventSink {
+export function busSink({
+  bus,
+  breakers,
+  originator,
+  mayPublish = () => true,
+}: BusSinkParts): EventSink {
   return {
     publish: (event) =>
       breakers.call(guarded, () => bus.publish(event.exchange, onTheBus(event, originator))),
-    pausedForMs: () => breakers.get(guarded).pausedForMs,
+    pausedForMs: () => (mayPublish() ? breakers.get(guarded).pausedForMs : lookAgainMs),
+    isFinal: (error) => error instanceof BusError && error.code === 'given_up',
   };
 }
 

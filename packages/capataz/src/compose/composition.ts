@@ -28,7 +28,7 @@ export interface Surroundings<
   S extends Stores = Stores,
 > extends Setup<D> {
   readonly stores: S;
-  /** The one that the server was composed with. */
+  /** Null where there is none: neither in the composition nor configured, and no subscriptions. */
   readonly bus: Bus | null;
   /**
    * A client of this very server, once it listens, that needs no token: jobs, signals, files and
@@ -84,11 +84,15 @@ export interface Composition<
   readonly stores?: Made<S, Setup<D>>;
   /**
    * Where that goes which jobs emit; the server closes it when nothing of it runs any more. Default:
-   * none, and events rest in the outbox until a start with one.
+   * the broker of the setting `bus_url`; without one, a bus in this process for the subscriptions
+   * that there are; without any, none, and events rest in the outbox until a start with one.
    */
   readonly bus?: Made<Bus, Setup<D>>;
   /** Handled from when the server is ready until it stops. One without a clock or a log gets ours. */
-  readonly subscriptions?: Made<readonly SubscriberOptions[], Surroundings<D, S>>;
+  readonly subscriptions?: Made<
+    readonly SubscriberOptions[],
+    Surroundings<D, S> & { readonly bus: Bus }
+  >;
   readonly schedules?: Made<readonly ScheduleDefinition<RunningServer<D, S>>[], Surroundings<D, S>>;
   /** The book of all jobs, delivered to the application's own tables. */
   readonly feeds?: Made<readonly FeedOptions[], Surroundings<D, S>>;

@@ -1,5 +1,6 @@
 import { Breakers } from '../breaker/breakers.ts';
 import { type Bus, BusError } from '../bus/contract.ts';
+import { createInProcessBus } from '../bus/in-process.ts';
 import { createRabbitBus } from '../bus/rabbit/rabbit-bus.ts';
 import type { Client } from '../client/index.ts';
 import { readClients, readWorkers } from '../config/access-files.ts';
@@ -105,11 +106,19 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   }
 }
 
-/** The application's own, else the configured one. @throws CapatazError CONFIG_INVALID */
-async function busOf({ bus }: Composition, setup: Setup): Promise<Bus | null> {
+/**
+ * The application's own, else the configured one, else one in this process if anybody listens: it
+ * says yes only once an event is handled, so that what it holds in memory is in the outbox, too.
+ * @throws CapatazError CONFIG_INVALID
+ */
+async function busOf({ bus, subscriptions }: Composition, setup: Setup): Promise<Bus | null> {
   if (bus !== undefined) return made(bus, setup);
   const { config, clock, log } = setup;
-  if (config.busUrl === null) return null;
+  if (config.busUrl === null) {
+    return subscriptions === undefined
+      ? null
+      : createInProcessBus({ clock, log, confirm: 'handled' });
+  }
   try {
     return createRabbitBus({ url: config.busUrl, name: 'capataz', clock, log });
   } catch (error) {
@@ -123,10 +132,11 @@ async function startParts(
   blueprints: readonly Blueprint[],
 ): Promise<RunningServer> {
   const { config, composition, surroundings, closing, drainMs, clock, log } = starting;
-  const subscriptions = new Subscriptions(
-    await made(composition.subscriptions ?? [], surroundings),
-    starting,
-  );
+  const { bus } = surroundings;
+  // With subscriptions there is always one.
+  const listening =
+    bus === null ? [] : await made(composition.subscriptions ?? [], { ...surroundings, bus });
+  const subscriptions = new Subscriptions(listening, starting);
   const { engine, http } = await createParts(starting, blueprints, subscriptions);
   const feeds = (await made(composition.feeds ?? [], surroundings)).map(
     (options) => new Feed(options, { events: engine.events, clock, log }),
@@ -189,7 +199,11 @@ async function createParts(
   const shared = { clock, random, log, ...localFiles({ config, clock, random, log }) };
   const breakers = new Breakers({ clock, log, judge: judgeBus });
   const { bus } = surroundings;
-  const sink = bus === null ? {} : { sink: busSink({ bus, breakers, originator: name }) };
+  // In process the names of who listens vanish with it: before they are back an event would pass by.
+  const isOurs = composition.bus === undefined && config.busUrl === null;
+  const mayPublish = (): boolean => !isOurs || subscriptions.haveBegun;
+  const sink =
+    bus === null ? {} : { sink: busSink({ bus, breakers, originator: name, mayPublish }) };
   const sources = () => ({ store, workers: engine.workers });
   const circuits = { list: () => engine.circuits.list() };
   const metrics = new Metrics({

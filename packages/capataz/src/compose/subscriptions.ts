@@ -30,6 +30,14 @@ export class Subscriptions {
     return this.#options.map(({ name }) => name);
   }
 
+  /** Each has been live once, or there are none: durable names exist from then on. */
+  get haveBegun(): boolean {
+    return this.#options.every(({ name }) => {
+      const health = this.#running.get(name)?.health();
+      return health !== undefined && health.connections > 0;
+    });
+  }
+
   start(): void {
     for (const options of this.#options)
       this.#running.set(options.name, createSubscriber({ ...this.#world, ...options }));

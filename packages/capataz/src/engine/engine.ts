@@ -229,7 +229,7 @@ export class Engine implements EnginePorts {
     this.#committer.stop();
     await this.#executor.stop(drainMs);
     await this.#timekeeper.stop();
-    await this.#relay?.stop();
+    await this.#relay?.stop({ drainMs });
     await this.timeoutMonitor.stop();
     this.circuits.stop();
     await this.#cleaner?.stop();

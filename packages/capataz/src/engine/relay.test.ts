@@ -13,10 +13,12 @@ class Sink implements EventSink {
   readonly taken: OutboxEvent[] = [];
   readonly tries: string[] = [];
   refuses: (event: OutboxEvent) => boolean = () => false;
+  waits: (event: OutboxEvent) => Promise<void> | undefined = () => undefined;
   pauseMs: number | null = null;
 
   async publish(event: OutboxEvent): Promise<void> {
     this.tries.push(event.name);
+    await this.waits(event);
     if (this.refuses(event)) throw new Error(`${event.name} is not wanted`);
     this.taken.push(event);
   }
@@ -177,6 +179,50 @@ test('H-w an event that is a dead letter lets later ones of its job pass, and th
   await world.engine.deadLetters.redrive([letter?.id ?? ''], letter?.client ?? '');
   await world.settle();
   assert.deepEqual(numbers().at(-1), '2 asked');
+});
+
+test('S-47 an event that the bus lets wait holds up its own job’s alone', async () => {
+  const { world, sink } = await begin();
+  const answer = Promise.withResolvers<void>();
+  let isFirst = true;
+  sink.waits = () => {
+    if (!isFirst) return undefined;
+    isFirst = false;
+    return answer.promise;
+  };
+  const [slow, quick] = [await world.create('speaker'), await world.create('speaker')];
+  await world.advance(20_000);
+  assert.deepEqual(
+    sink.taken.map(({ jobId, name }) => [jobId, name]),
+    [
+      [quick, 'begun'],
+      [quick, 'asked'],
+    ],
+  );
+  answer.resolve();
+  await world.settle();
+  assert.deepEqual(
+    sink.taken.slice(2).map(({ jobId, name }) => [jobId, name]),
+    [
+      [slow, 'begun'],
+      [slow, 'asked'],
+    ],
+  );
+});
+
+test('H-x what the bus has taken is not published again because the store is away', async () => {
+  const { world, sink } = await begin();
+  const answer = Promise.withResolvers<void>();
+  sink.waits = () => answer.promise;
+  await world.create('speaker');
+  await world.settle();
+  world.isStoreDown = true;
+  answer.resolve();
+  await world.advance(60_000);
+  world.isStoreDown = false;
+  await world.advance(6_000);
+  assert.deepEqual(sink.tries, ['begun', 'asked']);
+  assert.equal((await world.truth.counts()).outbox, 0);
 });
 
 test('H-x a crash between publishing and its mark publishes again, under the same id', async () => {

@@ -1,4 +1,4 @@
-import type { CancelTimer, Clock } from '../std/clock.ts';
+import { type CancelTimer, type Clock, delay } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import { jittered, type Random } from '../std/random.ts';
 import type { OutboxEvent, OutboxVerdict, Store } from '../store/contract.ts';
@@ -11,6 +11,8 @@ export interface EventSink {
   publish(event: OutboxEvent): Promise<void>;
   /** Why nothing is to be tried now (an open circuit), or null. It counts as no try. */
   pausedForMs(): number | null;
+  /** Whether the event was tried enough: no further try, a dead letter. Default: never. */
+  isFinal?(error: unknown): boolean;
 }
 
 export interface RelayOptions {
@@ -34,17 +36,22 @@ interface RelayParts {
   readonly observer?: Pick<EngineObserver, 'onVerdict'>;
 }
 
-const pageSize = 200;
+/** Publishes under way at once. */
+const mostFlying = 200;
 const jitterShare = 0.1;
 /** Looks again although nobody told it: after a failure of the store, or for another's rows. */
 const lookAgainMs = 5_000;
 
 /**
  * Publishes what commits have left in the outbox. At least once: a process that dies between the bus's
- * word and the store's publishes again under the same id. Events of one job go one after the other.
+ * word and the store's publishes again under the same id. Events of one job go one after the other;
+ * one that the bus lets wait holds up no other job's.
  */
 export class Relay {
   readonly #parts: RelayParts;
+  /** From their publishing until their verdict is stored: until then the outbox still has them. */
+  readonly #flying = new Map<string, Promise<void>>();
+  #verdicts: OutboxVerdict[] = [];
   #cancelAlarm: CancelTimer = () => undefined;
   #running: Promise<void> | null = null;
   #isCalled = false;
@@ -59,10 +66,18 @@ export class Relay {
     this.call();
   }
 
-  async stop(): Promise<void> {
+  /** Waits at most so long for what the bus has not answered yet, and stores its verdicts. */
+  async stop({ drainMs }: { readonly drainMs: number }): Promise<void> {
     this.#isStopped = true;
     this.#cancelAlarm();
     await this.#running;
+    const isOver = new AbortController();
+    await Promise.race([
+      Promise.all(this.#flying.values()),
+      delay(this.#parts.clock, drainMs, isOver.signal),
+    ]);
+    isOver.abort();
+    await this.#settle().catch((error: unknown) => this.#tellStore(error));
   }
 
   onCommitted({ done }: Committed): void {
@@ -70,7 +85,7 @@ export class Relay {
     if (hasEmitted) this.call();
   }
 
-  /** Something may be there to publish. */
+  /** Something may be there to publish, or to store. */
   call(): void {
     this.#isCalled = true;
     if (this.#running !== null || this.#isStopped) return;
@@ -83,30 +98,53 @@ export class Relay {
     });
   }
 
-  /** @returns how long to pause. */
+  /** @returns how long to pause, unless somebody calls. */
   async #pass(): Promise<number> {
+    const { sink, store } = this.#parts;
     try {
-      for (;;) {
-        this.#isCalled = false;
-        const paused = this.#parts.sink.pausedForMs();
-        if (paused !== null) return paused;
-        const { events, nextInMs } = await this.#parts.store.outbox(pageSize);
-        if (events.length === 0 || this.#isStopped)
-          return Math.min(nextInMs ?? lookAgainMs, lookAgainMs);
-        const verdicts = await Promise.all(events.map((event) => this.#publish(event)));
-        const settled = verdicts.filter((verdict) => verdict !== null);
-        if (settled.length > 0) await this.#parts.store.settleOutbox(settled);
-      }
+      this.#isCalled = false;
+      await this.#settle();
+      const paused = sink.pausedForMs();
+      if (paused !== null) return paused;
+      const { events, nextInMs } = await store.outbox(mostFlying);
+      if (!this.#isStopped) for (const event of events) this.#send(event);
+      return Math.min(nextInMs ?? lookAgainMs, lookAgainMs);
     } catch (error) {
-      this.#parts.log.error('the outbox could not be read; trying again', { error });
+      this.#tellStore(error);
       return lookAgainMs;
     }
   }
 
-  /** @returns null where it was not tried. */
-  async #publish(event: OutboxEvent): Promise<OutboxVerdict | null> {
+  #tellStore(error: unknown): void {
+    this.#parts.log.error('the outbox does not answer; trying again', { error });
+  }
+
+  #send(event: OutboxEvent): void {
+    // The circuit may have opened meanwhile, and then it was not tried.
+    if (this.#flying.has(event.id) || this.#parts.sink.pausedForMs() !== null) return;
+    const flight = this.#publish(event).then((verdict) => {
+      this.#verdicts.push(verdict);
+      this.call();
+    });
+    this.#flying.set(event.id, flight);
+  }
+
+  /** A verdict that can't be stored is kept: to publish again what the bus has would be worse. */
+  async #settle(): Promise<void> {
+    const verdicts = this.#verdicts;
+    if (verdicts.length === 0) return;
+    this.#verdicts = [];
+    try {
+      await this.#parts.store.settleOutbox(verdicts);
+    } catch (error) {
+      this.#verdicts = [...verdicts, ...this.#verdicts];
+      throw error;
+    }
+    for (const { id } of verdicts) this.#flying.delete(id);
+  }
+
+  async #publish(event: OutboxEvent): Promise<OutboxVerdict> {
     const { sink, clock, observer } = this.#parts;
-    if (sink.pausedForMs() !== null) return null;
     const began = clock.steady();
     const verdict = await sink.publish(event).then(
       () => ({ type: 'published', id: event.id }) as const,
@@ -117,11 +155,11 @@ export class Relay {
   }
 
   #failed(event: OutboxEvent, cause: unknown): OutboxVerdict {
-    const { options, random, log } = this.#parts;
+    const { options, random, log, sink } = this.#parts;
     const { id, jobId, name, retryCount } = event;
     const error = cause instanceof Error ? cause.message : String(cause);
     const fields = { job: jobId, event: id, name, correlation: event.correlationId, reason: error };
-    if (retryCount >= options.maxRetries) {
+    if (retryCount >= options.maxRetries || sink.isFinal?.(cause) === true) {
       log.error('an event is a dead letter', fields);
       return { type: 'dead', id, error };
     }

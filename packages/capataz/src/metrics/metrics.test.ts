@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Breakers } from '../breaker/breakers.ts';
-import { blueprint } from '../core/blueprint.ts';
 import { type Phase, phase } from '../core/phase.ts';
 import { finalStatuses } from '../core/status.ts';
 import type { EventSink } from '../engine/relay.ts';
 import { ask } from '../testing/ask.ts';
 import { type ServedEngine, serveEngine } from '../testing/served-engine.ts';
+import { speakingBlueprint } from '../testing/speaking-blueprint.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import {
   begin,
@@ -44,19 +44,7 @@ const seedMetrics = [
   ['dispatch_failures_total', 'counter', null],
 ] as const;
 
-const speaker = blueprint({
-  name: 'speaker',
-  version: 1,
-  states: {
-    begin: {
-      start: true,
-      end: true,
-      handle: (job) => {
-        job.emit('topic', 'said', null);
-      },
-    },
-  },
-});
+const speaker = speakingBlueprint('topic', 'said');
 
 class Sink implements EventSink {
   isRefusing = false;

@@ -18,7 +18,7 @@ export const busMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'engine/relay.ts',
-        find: 'if (sink.pausedForMs() !== null) return null;',
+        find: ' || this.#parts.sink.pausedForMs() !== null',
         replace: '',
       },
     ],
@@ -38,8 +38,8 @@ export const busMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'engine/relay.ts',
-        find: 'verdicts.filter((verdict) => verdict !== null)',
-        replace: "verdicts.filter((verdict) => verdict?.type === 'published')",
+        find: 'this.#verdicts.push(verdict);',
+        replace: "if (verdict.type === 'published') this.#verdicts.push(verdict);",
       },
     ],
   },
@@ -48,8 +48,8 @@ export const busMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'engine/relay.ts',
-        find: 'if (retryCount >= options.maxRetries) {',
-        replace: 'if (retryCount > options.maxRetries) {',
+        find: 'if (retryCount >= options.maxRetries ||',
+        replace: 'if (retryCount > options.maxRetries ||',
       },
     ],
   },

@@ -152,6 +152,8 @@ async function untilEnded(
     if (problems.length === 0) problems = await checkEnded(world.truth, accepted);
     if (problems.length === 0) problems = await checkOutbox(world.truth);
     if (problems.length === 0) problems = checkHandled(world.busWatch);
+    // A parked fan-out may have branches that are still at work.
+    if (problems.length === 0) problems = await checkIdle(world.truth);
     const { serverBus } = world;
     if (problems.length > 0 || serverBus === null) {
       void tendLetters(world, dice);
@@ -162,7 +164,6 @@ async function untilEnded(
       ...(await checkBreaker(serverBus.breaker(), (ms) => world.clock.advance(ms))),
       ...(await checkEvents(world.truth, world.busWatch)),
       ...(await checkEventCounts(world.truth, world.busWatch)),
-      ...(await checkIdle(world.truth)),
       ...(await checkLimbo(world.truth)),
       ...(await checkNothingExtra(world.truth, accepted)),
       ...(await checkChildren(world.truth)),
