@@ -21,6 +21,7 @@ const allowedLayers: Readonly<Record<string, readonly string[]>> = {
   protocol: ['std'],
   breaker: ['protocol', 'std'],
   core: ['protocol', 'std'],
+  schedule: ['protocol', 'std'],
   store: ['core', 'protocol', 'std'],
   'store/*': ['store', 'core', 'protocol', 'std'],
   files: ['protocol', 'std'],
@@ -29,7 +30,7 @@ const allowedLayers: Readonly<Record<string, readonly string[]>> = {
   metrics: ['engine', 'store', 'breaker', 'core', 'protocol', 'std'],
   worker: ['files', 'protocol', 'std'],
   client: ['protocol', 'std'],
-  config: ['protocol', 'core', 'std'],
+  config: ['schedule', 'protocol', 'core', 'std'],
   server: ['engine', 'store', 'store/*', 'files', 'breaker', 'config', 'core', 'protocol', 'std'],
   compose: [
     'server',
@@ -42,6 +43,7 @@ const allowedLayers: Readonly<Record<string, readonly string[]>> = {
     'store',
     'store/*',
     'config',
+    'schedule',
     'core',
     'protocol',
     'std',
@@ -58,6 +60,7 @@ const allowedLayers: Readonly<Record<string, readonly string[]>> = {
     'store',
     'store/*',
     'config',
+    'schedule',
     'core',
     'protocol',
     'std',
@@ -79,11 +82,12 @@ const allowedLayers: Readonly<Record<string, readonly string[]>> = {
     'store',
     'store/*',
     'config',
+    'schedule',
     'core',
     'protocol',
     'std',
   ],
-  'index.ts': ['engine', 'breaker', 'core', 'protocol', 'std'],
+  'index.ts': ['engine', 'schedule', 'breaker', 'core', 'protocol', 'std'],
 };
 
 const databaseDrivers =

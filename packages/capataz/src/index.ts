@@ -39,5 +39,9 @@ export {
 } from './core/wait-actions.ts';
 export { CapatazError, type ErrorCode } from './protocol/errors.ts';
 export type { FileContent, TaskFiles, UploadAnswer } from './protocol/files.ts';
+export type { IntervalRule, Rule, Times } from './schedule/rule.ts';
+export { RuleError } from './schedule/rule-error.ts';
+export { type Slots, slots } from './schedule/slots.ts';
+export type { Weekday } from './schedule/wall-time.ts';
 export { type Duration, durationMs } from './std/duration.ts';
 export type { JsonObject, JsonValue } from './std/json.ts';

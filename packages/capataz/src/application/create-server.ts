@@ -70,5 +70,5 @@ export function createServer<
 
 function defaultConfig(directory: string): Config {
   const config = defaultSettings<Config>({ settings: ownSettings }, directory);
-  return { ...config, blueprints: null, clients: null, workers: null };
+  return { ...config, blueprints: null, clients: null, workers: null, schedules: null };
 }

@@ -16,7 +16,7 @@ const holderLookMs = 50;
 
 /** All but those that are set below. */
 const embeddedSettings = serverSettings.filter(
-  (name) => !['host', 'port', 'logLevel'].includes(name),
+  (name) => !['host', 'port', 'logLevel', 'schedules'].includes(name),
 );
 
 /** A command is not who decides what is forgotten: the settings of the server may be others. */
@@ -103,6 +103,8 @@ async function withEmbedded<T>(connect: Connect, work: Work<T>): Promise<T> {
   const values = {
     ...config.values,
     ...withoutRetention,
+    // Slots are the server's: a look at the jobs starts none.
+    schedules: null,
     ...(needsBlueprints ? {} : withoutBlueprints),
     host: '127.0.0.1',
     port: 0,

@@ -26,7 +26,6 @@ export const clientSettings = ['url', 'token', 'dataDir', 'blueprints', 'timeZon
 const notOfServer: ReadonlySet<SettingName> = new Set([
   'url',
   'token',
-  'timeZone',
   'workerToken',
   'workerId',
   'workerConcurrency',

@@ -8,6 +8,7 @@ import { devCommand } from './commands/dev.ts';
 import { dlqCommand } from './commands/dlq.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { jobsCommand } from './commands/jobs.ts';
+import { schedulesCommand } from './commands/schedules.ts';
 import { serveCommand } from './commands/serve.ts';
 import { traceCommand } from './commands/trace.ts';
 import { whyCommand } from './commands/why.ts';
@@ -28,6 +29,7 @@ const commands = {
   trace: traceCommand,
   workers: workersCommand,
   blueprints: blueprintsCommand,
+  schedules: schedulesCommand,
   doctor: doctorCommand,
   config: configCommand,
 };

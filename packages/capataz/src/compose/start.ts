@@ -5,6 +5,7 @@ import { createRabbitBus } from '../bus/rabbit/rabbit-bus.ts';
 import type { Client } from '../client/index.ts';
 import { readClients, readWorkers } from '../config/access-files.ts';
 import { loadBlueprints } from '../config/blueprint-modules.ts';
+import type { Schedules } from '../config/schedules-file.ts';
 import type { SettingDeclarations, SettingValues } from '../config/setting.ts';
 import type { Config } from '../config/settings.ts';
 import type { Blueprint } from '../core/blueprint.ts';
@@ -30,6 +31,7 @@ import {
 } from './composition.ts';
 import { engineOptions } from './engine-options.ts';
 import { checkExposure, isOpenToWorkers } from './exposure.ts';
+import { checkSchedules, configuredSchedules, slotRunners } from './job-schedules.ts';
 import { localFiles } from './local-files.ts';
 import { OwnClients } from './own-clients.ts';
 import { createSchedules } from './schedules.ts';
@@ -53,6 +55,7 @@ export interface StartOptions {
 /** Everything that a start brings up, and `closing`, which brings it down in the opposite order. */
 interface Starting extends StartOptions {
   readonly entries: AccessEntries;
+  readonly schedules: Schedules;
   readonly clients: OwnClients;
   readonly store: SqliteStore;
   readonly surroundings: Surroundings;
@@ -77,6 +80,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const clients = ownClients(options, entries);
   const setup = { config, settings: options.settings, clock, log };
   const found = await allBlueprints(composition, setup);
+  const schedules = configuredSchedules(config, clock.now());
+  checkSchedules(schedules, config.schedules, { blueprints: found, entries });
   let drainMs = 0;
   const closing = new AsyncDisposableStack();
   try {
@@ -91,7 +96,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     closing.defer(() => composition.onStop?.(surroundings));
     // A blueprint's own stores go before the application's.
     const blueprints = found.map((one) => ({ ...one, stores: { ...stores, ...one.stores } }));
-    const shared = { ...options, entries, clients, store, surroundings, closing };
+    const shared = { ...options, entries, schedules, clients, store, surroundings, closing };
     const server = await startParts({ ...shared, drainMs: () => drainMs }, blueprints);
     drainMs = config.drain;
     return server;
@@ -155,10 +160,28 @@ async function startParts(
   await composition.onStart?.(server);
   closing.defer(() => allOf(schedules, (schedule) => schedule.stop(drainMs())));
   for (const schedule of schedules) schedule.start();
+  startSlots(starting, engine);
   // They come last and stop first: what they handle may use everything else.
   closing.defer(() => subscriptions.stop());
   subscriptions.start();
   return server;
+}
+
+/** The jobs of `schedules.toml`; what starts them stops before the engine does. */
+function startSlots(
+  { name, entries, schedules, closing, clock, log }: Starting,
+  engine: Engine,
+): void {
+  const { jobs } = engine;
+  const client = defaultClient(name, entries);
+  const runners = slotRunners(schedules, { client, jobs, clock, log });
+  closing.defer(() => allOf(runners, (runner) => runner.stop()));
+  for (const runner of runners) runner.start();
+}
+
+/** Whose jobs are those that nobody else's name stands on. */
+function defaultClient(name: string, { clients }: AccessEntries): string {
+  return clients === null ? developmentClient.name : name;
 }
 
 async function warnOfEvents({ store, log }: Starting): Promise<void> {
@@ -236,7 +259,7 @@ function ownClients({ name, clock, random }: StartOptions, entries: AccessEntrie
   return new OwnClients({
     access: createAccess(entries),
     client: clientReader(entries),
-    defaultName: entries.clients === null ? developmentClient.name : name,
+    defaultName: defaultClient(name, entries),
     clock,
     random,
   });

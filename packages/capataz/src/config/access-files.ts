@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { globPattern } from '../std/glob.ts';
-import { cleanJson, type JsonObject } from '../std/json.ts';
-import { nearest } from '../std/nearest.ts';
+import type { JsonObject } from '../std/json.ts';
 import { Problems } from './problems.ts';
-import { codeOf, isTable, kindOf, readToml, type TomlTable } from './toml.ts';
+import { codeOf } from './toml.ts';
+import { TomlEntry, tomlEntries } from './toml-entry.ts';
 
 /** An entry of `clients.toml`. */
 export interface ClientEntry {
@@ -34,12 +34,12 @@ export function readClients(file: string): ClientEntry[] {
   const problems = new Problems();
   const clients: ClientEntry[] = [];
   for (const entry of entriesOf(file, problems)) {
-    entry.checkKeys(['token', 'token_file', 'plan', 'params']);
+    entry.checkKeys(['token', 'token_file', 'plan', 'params'], unsupported);
     if (!/^[A-Za-z0-9_.-]{1,100}$/.test(entry.name)) {
       entry.problem(null, 'the name must be 1 to 100 letters, digits, "_", "-" or "."');
     }
-    const plan = entry.optionalString('plan');
-    const params = entry.params();
+    const plan = entry.string('plan');
+    const params = entry.object('params');
     clients.push({
       name: entry.name,
       token: entry.token(),
@@ -60,8 +60,8 @@ export function readWorkers(file: string): WorkerEntry[] {
   const problems = new Problems();
   const workers: WorkerEntry[] = [];
   for (const entry of entriesOf(file, problems)) {
-    entry.checkKeys(['token', 'token_file', 'description']);
-    entry.optionalString('description');
+    entry.checkKeys(['token', 'token_file', 'description'], unsupported);
+    entry.string('description');
     const isPattern = entry.name.startsWith(patternPrefix);
     const id = isPattern ? entry.name.slice(patternPrefix.length) : entry.name;
     if (!(isPattern ? /^[a-zA-Z0-9_*?[\]!-]+$/ : /^[a-zA-Z0-9_-]+$/).test(id)) {
@@ -89,12 +89,7 @@ function isGlob(pattern: string): boolean {
 }
 
 function entriesOf(file: string, problems: Problems): Entry[] {
-  const entries: Entry[] = [];
-  for (const [name, value] of Object.entries(readToml(file, problems) ?? {})) {
-    if (isTable(value)) entries.push(new Entry(file, name, value, problems));
-    else problems.add(`${file}: ${name}`, `must be a table ([${name}]), not ${kindOf(value)}`);
-  }
-  return entries;
+  return tomlEntries(file, problems).map((source) => new Entry(source));
 }
 
 function checkDistinct(file: string, clients: readonly ClientEntry[], problems: Problems): void {
@@ -108,53 +103,11 @@ function checkDistinct(file: string, clients: readonly ClientEntry[], problems: 
   }
 }
 
-/** One table of a file, with the place for its problems. */
-class Entry {
-  readonly name: string;
-  readonly #file: string;
-  readonly #table: TomlTable;
-  readonly #problems: Problems;
-
-  constructor(file: string, name: string, table: TomlTable, problems: Problems) {
-    this.name = name;
-    this.#file = file;
-    this.#table = table;
-    this.#problems = problems;
-  }
-
-  problem(field: string | null, message: string): void {
-    const place = `${this.#file}: [${this.name}]`;
-    this.#problems.add(field === null ? place : `${place} ${field}`, message);
-  }
-
-  checkKeys(known: readonly string[]): void {
-    for (const key of Object.keys(this.#table)) {
-      if (known.includes(key)) continue;
-      const meant = nearest(key, known);
-      const hint = meant === null ? '' : `; did you mean ${meant}?`;
-      this.problem(key, unsupported[key] ?? `is unknown here${hint}`);
-    }
-  }
-
-  optionalString(field: string): string | undefined {
-    const value = this.#table[field];
-    if (value === undefined || typeof value === 'string') return value;
-    this.problem(field, `must be a string, not ${kindOf(value)}`);
-    return undefined;
-  }
-
-  params(): JsonObject | undefined {
-    const { params } = this.#table;
-    if (params === undefined) return undefined;
-    // Dates become their text, by `toJSON`.
-    if (isTable(params)) return cleanJson(params) as JsonObject;
-    this.problem('params', `must be a table, not ${kindOf(params)}`);
-    return undefined;
-  }
-
+/** One that has a token. */
+class Entry extends TomlEntry {
   /** @returns an empty text, and notes the problem, where there is none. */
   token(): string {
-    const { token, token_file: path } = this.#table;
+    const { token, token_file: path } = this.table;
     if (token !== undefined && path !== undefined) {
       this.problem('token_file', 'stands beside token; keep one of them');
     }
@@ -176,7 +129,7 @@ class Entry {
   }
 
   #tokenOf(path: string): string {
-    const absolute = resolve(dirname(this.#file), path);
+    const absolute = resolve(dirname(this.file), path);
     try {
       const token = readFileSync(absolute, 'utf8').trim();
       if (token === '') this.problem('token_file', `${absolute} is empty`);

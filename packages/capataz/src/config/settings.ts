@@ -50,6 +50,12 @@ export const settings = {
       "File of the workers' own tokens. Without one, and without a common token, any worker may come.",
     aliases: [{ name: 'WORKERS_CONFIG_PATH' }],
   },
+  schedules: {
+    type: 'path',
+    default: 'schedules.toml',
+    meaning: 'File of the schedules: which jobs start when.',
+    aliases: [{ name: 'SCHEDULES_CONFIG_PATH' }],
+  },
   commonWorkerToken: {
     type: 'string',
     default: null,
@@ -73,7 +79,8 @@ export const settings = {
   timeZone: {
     type: 'zone',
     default: 'UTC',
-    meaning: 'IANA zone in which the commands show instants; they are stored in UTC.',
+    meaning:
+      'IANA zone in which the commands show instants, and of schedules that name none; instants are stored in UTC.',
     aliases: [{ name: 'TZ' }],
   },
   logLevel: {
