@@ -14,7 +14,7 @@ const sources = fileURLToPath(new URL('..', import.meta.url));
 // Inside the package, so that the copy finds its dependencies.
 const place = join(sources, '..', '.mutants');
 const atOnce = 2;
-const seeds = 200;
+const seeds = 400;
 
 const wanted = process.argv[2] ?? '';
 const queue = mutants.filter(({ name }) => name.includes(wanted));

@@ -21,6 +21,21 @@ export const busMutants: readonly Mutant[] = [
         find: ' || this.#parts.sink.pausedForMs() !== null',
         replace: '',
       },
+      {
+        file: 'compose/bus-sink.ts',
+        find: "if (error instanceof CircuitOpenError) return 'away';",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'a bus that is away counts as a try',
+    edits: [
+      {
+        file: 'compose/bus-sink.ts',
+        find: "return away.has(error.code) ? 'away' : 'refused';",
+        replace: "return 'refused';",
+      },
     ],
   },
   {

@@ -1,6 +1,6 @@
 import type { Breaker } from '../../breaker/breaker.ts';
 import { Breakers } from '../../breaker/breakers.ts';
-import type { Bus } from '../../bus/contract.ts';
+import { type Bus, BusError } from '../../bus/contract.ts';
 import { busSink, judgeBus } from '../../compose/bus-sink.ts';
 import type { EventSink, RelayOptions } from '../../engine/relay.ts';
 import { BreakerWatch } from './breaker-watch.ts';
@@ -43,7 +43,8 @@ export function serverBus(bus: SimBus, process: SimProcess, watch: BusWatch): Se
       try {
         await link.publish(exchange, event);
       } catch (error) {
-        if (sink.judge?.(error) === 'away') watch.onAway(event.id);
+        // Not by the sink's own word, which is what is looked at.
+        if (error instanceof BusError && error.code === 'down') watch.onAway(event.id);
         throw error;
       } finally {
         end();
