@@ -1,0 +1,17 @@
+-- Locks the first queued tasks of classes and their jobs, passing over what others have locked.
+-- $1 classes, $2 how many of each, $3 how many suspects of each
+SELECT h.* FROM unnest($1::text[], $2::integer[], $3::integer[]) AS c (class, count, suspects)
+CROSS JOIN LATERAL (
+  SELECT t.*, j.n AS job_n, j.lease_until AS job_lease_until, j.timers AS job_timers, j.wait_key, j.place,
+    j.last_seq, j.record
+  FROM tasks t JOIN jobs j ON j.id = t.job
+  WHERE t.class = c.class AND t.queued AND t.lost_runs = 0
+  ORDER BY t.rank, t.n LIMIT c.count FOR UPDATE OF t, j SKIP LOCKED) h
+UNION ALL
+SELECT h.* FROM unnest($1::text[], $2::integer[], $3::integer[]) AS c (class, count, suspects)
+CROSS JOIN LATERAL (
+  SELECT t.*, j.n AS job_n, j.lease_until AS job_lease_until, j.timers AS job_timers, j.wait_key, j.place,
+    j.last_seq, j.record
+  FROM tasks t JOIN jobs j ON j.id = t.job
+  WHERE t.class = c.class AND t.queued AND t.lost_runs > 0
+  ORDER BY t.rank, t.n LIMIT c.suspects FOR UPDATE OF t, j SKIP LOCKED) h
