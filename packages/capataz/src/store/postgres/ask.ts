@@ -150,8 +150,13 @@ async function askQueue(session: Session, touched: Touched) {
   const counts = classes.map(({ count }) => count);
   const suspects = classes.map((wanted) => wanted.suspects);
   const limits = classes.map((wanted) => wanted.count + wanted.suspects + countedBeyond);
+  const read = [
+    touched.tasks.map(({ job }) => job),
+    touched.tasks.map(({ id }) => id),
+    [...touched.allTasks],
+  ] as const;
   const [heads, sizes] = await Promise.all([
-    when(isAny, () => session.all<HeadRow>('queue-heads', ids, counts, suspects)),
+    when(isAny, () => session.all<HeadRow>('queue-heads', ids, counts, suspects, ...read)),
     when(isAny, () => session.all<SizeRow>('queue-sizes', ids, limits)),
   ]);
   return { heads, sizes };

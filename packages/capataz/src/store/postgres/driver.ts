@@ -55,7 +55,7 @@ export function clientConfig(driver: Driver, settings: DriverSettings): ClientCo
   return {
     connectionString: url,
     pipeline: true,
-    application_name: 'capataz',
+    application_name: `capataz ${schema}`,
     options: `-c search_path=${schema},public`,
     types: { getTypeParser },
     connectionTimeoutMillis: connectTimeoutMs,
