@@ -56,7 +56,8 @@ export function clientConfig(driver: Driver, settings: DriverSettings): ClientCo
     connectionString: url,
     pipeline: true,
     application_name: `capataz ${schema}`,
-    options: `-c search_path=${schema},public`,
+    // Compiling a statement costs more than any of ours takes.
+    options: `-c search_path=${schema},public -c jit=off`,
     types: { getTypeParser },
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,

@@ -7,7 +7,7 @@ import { type Answers, ask, type LockedJob, type ShareRow } from './ask.ts';
 import { deadlinesOf, jobOf, type TaskRow, taskOf } from './rows.ts';
 import type { Session } from './statements.ts';
 import type { Touched } from './touched.ts';
-import { pairKey, WorkingSet } from './working-set.ts';
+import { classId, pairKey, WorkingSet } from './working-set.ts';
 
 /**
  * Begins the transaction of a batch, locks what it touches and reads it, in one round trip.
@@ -27,7 +27,7 @@ export async function load(
     handOuts: begun.hand_outs,
   });
   putJobs(set, answers);
-  putTasks(set, answers);
+  putTasks(set, answers, touched);
   putBeside(set, answers);
   putShares(set, answers.shares);
   const locked = new Set(answers.locked[0]?.keys);
@@ -85,13 +85,14 @@ function openJobOf(row: LockedJob): OpenJob {
   };
 }
 
-function putTasks(set: WorkingSet, { tasks, heads, sizes }: Answers): void {
+function putTasks(set: WorkingSet, { tasks, heads, sizes }: Answers, touched: Touched): void {
   const { data } = set;
+  const claimed = new Map([...touched.classes.keys()].map((key) => [classId(key), key]));
   const found = new Map<string, number>();
   for (const row of [...tasks, ...heads]) {
     const owner = data.open.get(row.job);
     if (owner === undefined || owner.tasks.has(row.id)) continue;
-    const record = recordOf(row);
+    const record = recordOf(row, claimed.get(row.class));
     owner.tasks.set(row.id, record);
     if (row.queued) found.set(row.class, (found.get(row.class) ?? 0) + 1);
     if ('watched' in row && row.watched && row.worker !== null) watch(set, row.worker);
@@ -106,11 +107,11 @@ function watch({ data }: WorkingSet, worker: string): void {
   data.workers.set(worker, { lastSeenAt: 0, silentAt: 0 } as never);
 }
 
-function recordOf(row: TaskRow): TaskRecord {
+function recordOf(row: TaskRow, classKey: string | undefined): TaskRecord {
   const task = taskOf(row);
   return {
     task,
-    classKey: taskClass(task.spec).key,
+    classKey: classKey ?? taskClass(task.spec).key,
     deadlines: deadlinesOf(row),
     arrival: row.n,
     handOut: row.hand_out ?? 0,

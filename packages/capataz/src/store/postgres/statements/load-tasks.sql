@@ -10,13 +10,13 @@ WITH whole AS (
   UNION SELECT job, id FROM named
   UNION SELECT o.job, o.id FROM unnest($1::text[]) AS p (job) CROSS JOIN LATERAL (
     SELECT t.job, t.id FROM tasks t
-    WHERE t.job = p.job AND NOT EXISTS (SELECT 1 FROM named n WHERE n.job = t.job AND n.id = t.id)
+    WHERE t.job = p.job AND (t.job, t.id) NOT IN (SELECT n.job, n.id FROM named n)
     LIMIT 1) o
   UNION SELECT s.job, s.id FROM unnest($1::text[]) AS p (job) CROSS JOIN LATERAL (
     SELECT t.job, t.id FROM tasks t
     WHERE t.job = p.job AND t.status <> 'PENDING' AND t.due_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = t.worker)
-      AND NOT EXISTS (SELECT 1 FROM named n WHERE n.job = t.job AND n.id = t.id)
+      AND (t.job, t.id) NOT IN (SELECT n.job, n.id FROM named n)
     LIMIT 1) s
 )
 SELECT t.*, EXISTS (SELECT 1 FROM workers w WHERE t.due_at IS NULL AND w.id = t.worker) AS watched
