@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { isLost, outage, unavailable, uncertain } from './errors.ts';
+import { isLost, outage, unavailable, uncertain, withoutConflict } from './errors.ts';
 import { type Parameter, Session } from './statements.ts';
 
 /** `one`: all statements see one state of the store. `each`: each sees what was committed before it. */
@@ -24,7 +24,8 @@ export class Connections {
 
   /** One statement that writes: without an answer nobody knows whether it did. */
   async write<Row>(name: string, ...parameters: readonly Parameter[]): Promise<Row[]> {
-    return this.#use((session) => session.all<Row>(name, ...parameters), uncertain);
+    const ask = (session: Session): Promise<Row[]> => session.all<Row>(name, ...parameters);
+    return withoutConflict(() => this.#use(ask, uncertain));
   }
 
   /** Several statements that read. */
@@ -41,14 +42,15 @@ export class Connections {
 
   /**
    * A transaction: `prepare` reads and locks, and gives the writes, all of which travel with the
-   * commit. Where it fails nothing is stored; where the commit has no answer that is said.
+   * commit. Where another instance got in the way it is called again. Where it fails nothing is stored; where the commit has no answer that is said.
    */
   async transaction<T>(prepare: (session: Session) => Promise<Prepared<T>>): Promise<T> {
-    return this.#use(async (session) => {
+    const attempt = async (session: Session): Promise<T> => {
       const { result, writes } = await prepare(session);
       await finish(session, writes);
       return result;
-    }, unavailable);
+    };
+    return withoutConflict(() => this.#use(attempt, unavailable));
   }
 
   async close(): Promise<void> {

@@ -20,15 +20,32 @@ const outages: Readonly<Record<string, string>> = {
 /** What another instance's commit got in the way of: nothing was stored, and it may be done again. */
 const conflicts: ReadonlySet<string> = new Set(['23505', '40001', '40P01']);
 
+/** What was locked is not all that was needed. */
+export class LockedTooLittle extends Error {}
+
 /** What the server said; null where no server answered. */
 function sqlState(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error)) return null;
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
 }
 
-export function isConflict(error: unknown): boolean {
+function isConflict(error: unknown): boolean {
   const state = sqlState(error);
-  return state !== null && conflicts.has(state);
+  return error instanceof LockedTooLittle || (state !== null && conflicts.has(state));
+}
+
+/** One of two that get in each other's way always gets through. */
+const maxTries = 20;
+
+/** Does it anew where another instance got in the way. */
+export async function withoutConflict<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isConflict(error) || tried === maxTries) throw error;
+    }
+  }
 }
 
 /** Whether the connection is of no use any more. */

@@ -4,6 +4,7 @@ import { assert } from '../../std/assert.ts';
 import type { HeldReservation, OpenJob, TaskRecord } from '../memory/data.ts';
 import { waitKeyOf } from '../memory/shares.ts';
 import { type Answers, ask, type LockedJob, type ShareRow } from './ask.ts';
+import { LockedTooLittle } from './errors.ts';
 import { deadlinesOf, jobOf, type TaskRow, taskOf } from './rows.ts';
 import type { Session } from './statements.ts';
 import type { Touched } from './touched.ts';
@@ -11,13 +12,13 @@ import { classId, pairKey, WorkingSet } from './working-set.ts';
 
 /**
  * Begins the transaction of a batch, locks what it touches and reads it, in one round trip.
- * @returns null where a job has come by a key meanwhile that is not locked: to be begun anew.
+ * @throws LockedTooLittle where a job has come by a key meanwhile that is not locked: to be begun anew.
  */
 export async function load(
   session: Session,
   touched: Touched,
   given: number | null,
-): Promise<WorkingSet | null> {
+): Promise<WorkingSet> {
   const answers = await ask(session, touched, given);
   const [begun] = answers.begun;
   assert(begun !== undefined, 'a transaction began without an instant');
@@ -31,7 +32,7 @@ export async function load(
   putBeside(set, answers);
   putShares(set, answers.shares);
   const locked = new Set(answers.locked[0]?.keys);
-  if (!areLocked(set, touched, locked)) return null;
+  if (!areLocked(set, touched, locked)) throw new LockedTooLittle();
   set.remember();
   return set;
 }

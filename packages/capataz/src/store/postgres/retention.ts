@@ -35,8 +35,9 @@ export function forgetEnded(
   given: number | null,
 ): Promise<Forgotten> {
   return connections.transaction(async (session) => {
-    const [, began] = await Promise.all([
+    const [, , began] = await Promise.all([
       session.command('BEGIN'),
+      session.all('lock-forgetting'),
       session.all<{ at: number }>('begin', given, false, false),
     ]);
     const at = began[0]?.at ?? 0;

@@ -1,10 +1,9 @@
 import type { Work, WorkOutcome } from '../contract.ts';
 import { applyWork } from './apply.ts';
 import type { Connections } from './connections.ts';
-import { isConflict, outage, unavailable } from './errors.ts';
+import { unavailable } from './errors.ts';
 import { load } from './load.ts';
 import { Touched } from './touched.ts';
-import type { WorkingSet } from './working-set.ts';
 import { writesOf } from './write-back.ts';
 
 interface Asked {
@@ -15,9 +14,6 @@ interface Asked {
 
 /** A transaction holds its locks until it ends: what waits beyond this goes with the next one. */
 const maxTogether = 500;
-/** Another instance can't get in the way for ever: one of two that do always gets through. */
-const maxTries = 20;
-
 /** What waits while a commit runs shares the next one; nothing waits for company (S-4). */
 export class Writer {
   readonly #connections: Connections;
@@ -92,25 +88,10 @@ export class Writer {
     }
   }
 
-  async #store(works: readonly Work[]): Promise<WorkOutcome[]> {
-    for (let tried = 1; ; tried += 1) {
-      try {
-        const outcomes = await this.#attempt(works);
-        if (outcomes !== null) return outcomes;
-      } catch (error) {
-        if (!isConflict(error) || outage(error) !== null) throw error;
-        if (tried === maxTries) throw error;
-        continue;
-      }
-      if (tried >= maxTries) throw unavailable('other instances change the same jobs all the time');
-    }
-  }
-
-  #attempt(works: readonly Work[]): Promise<WorkOutcome[] | null> {
+  #store(works: readonly Work[]): Promise<WorkOutcome[]> {
     const touched = new Touched(works);
     return this.#connections.transaction(async (session) => {
-      const set: WorkingSet | null = await load(session, touched, this.#givenNow());
-      if (set === null) return { result: null, writes: [] };
+      const set = await load(session, touched, this.#givenNow());
       const result = works.map((work) => applyWork(set, work));
       return { result, writes: writesOf(set) };
     });

@@ -19,5 +19,7 @@ WITH whole AS (
       AND (t.job, t.id) NOT IN (SELECT n.job, n.id FROM named n)
     LIMIT 1) s
 )
-SELECT t.*, EXISTS (SELECT 1 FROM workers w WHERE t.due_at IS NULL AND w.id = t.worker) AS watched
+SELECT t.job, t.id, t.n, t.class, t.status, t.queued, t.attempts, t.attempt_id, t.worker, t.incarnation, t.assigned_at,
+  t.hand_out, t.failures, t.lost_runs, t.timers, t.spec,
+  EXISTS (SELECT 1 FROM workers w WHERE t.due_at IS NULL AND w.id = t.worker) AS watched
 FROM wanted x JOIN tasks t ON t.job = x.job AND t.id = x.id ORDER BY t.n

@@ -4,7 +4,9 @@
 -- are read, $6 ids of jobs of which all are
 SELECT h.* FROM unnest($1::text[], $2::integer[], $3::integer[]) AS c (class, count, suspects)
 CROSS JOIN LATERAL (
-  SELECT t.*, j.n AS job_n, j.lease_until AS job_lease_until, j.timers AS job_timers, j.wait_key, j.place,
+  SELECT t.job, t.id, t.n, t.class, t.status, t.queued, t.attempts, t.attempt_id, t.worker, t.incarnation, t.assigned_at,
+    t.hand_out, t.failures, t.lost_runs, t.timers, t.spec,
+    j.n AS job_n, j.lease_until AS job_lease_until, j.timers AS job_timers, j.wait_key, j.place,
     j.last_seq, j.record
   FROM tasks t JOIN jobs j ON j.id = t.job
   WHERE t.class = c.class AND t.queued AND t.lost_runs = 0 AND t.job <> ALL ($6::text[])
@@ -13,7 +15,9 @@ CROSS JOIN LATERAL (
 UNION ALL
 SELECT h.* FROM unnest($1::text[], $2::integer[], $3::integer[]) AS c (class, count, suspects)
 CROSS JOIN LATERAL (
-  SELECT t.*, j.n AS job_n, j.lease_until AS job_lease_until, j.timers AS job_timers, j.wait_key, j.place,
+  SELECT t.job, t.id, t.n, t.class, t.status, t.queued, t.attempts, t.attempt_id, t.worker, t.incarnation, t.assigned_at,
+    t.hand_out, t.failures, t.lost_runs, t.timers, t.spec,
+    j.n AS job_n, j.lease_until AS job_lease_until, j.timers AS job_timers, j.wait_key, j.place,
     j.last_seq, j.record
   FROM tasks t JOIN jobs j ON j.id = t.job
   WHERE t.class = c.class AND t.queued AND t.lost_runs > 0 AND t.job <> ALL ($6::text[])
