@@ -1,1 +1,2 @@
 export { openPostgresStore, type PostgresStoreOptions } from './open.ts';
+export type { PostgresStore } from './store.ts';

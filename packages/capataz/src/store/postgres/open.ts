@@ -1,13 +1,14 @@
 import { CapatazError } from '../../protocol/errors.ts';
-import type { Clock } from '../../std/clock.ts';
-import type { Store } from '../contract.ts';
+import { type Clock, systemClock } from '../../std/clock.ts';
+import { type Random, systemRandom } from '../../std/random.ts';
 import { StoreTime } from '../store-time.ts';
 import { Connections } from './connections.ts';
 import { clientConfig, type Driver, type DriverSettings, loadDriver, openPool } from './driver.ts';
 import { outage, unavailable } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { Reads } from './reads.ts';
-import { OpenPostgresStore } from './store.ts';
+import { OpenPostgresStore, type PostgresStore } from './store.ts';
+import { WakeUps } from './wake-ups.ts';
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database` */
@@ -25,15 +26,17 @@ export interface PostgresStoreOptions {
    * row in the database, so that no server ever lives in a time that a test has left behind.
    */
   readonly clock?: Clock;
+  /** Names this store to others. */
+  readonly random?: Pick<Random, 'id'>;
 }
 
 /**
  * Opens a store that several instances share.
  * @throws CapatazError STORE_NEWER, STORE_UNAVAILABLE
  */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { url, schema = 'capataz', connections = 4, clock } = options;
-  const { connectTimeoutMs = 5_000, statementTimeoutMs = 30_000 } = options;
+  const { connectTimeoutMs = 5_000, statementTimeoutMs = 30_000, random = systemRandom } = options;
   checkSchema(schema);
   const settings = { url: checkedUrl(url), schema, connectTimeoutMs, statementTimeoutMs };
   const driver = await loadDriver();
@@ -41,7 +44,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const others = new Connections(openPool(driver, settings, connections));
   const writing = new Connections(openPool(driver, settings, 1));
   const time = clock === undefined ? null : await givenTime(others, clock);
-  return new OpenPostgresStore({ writing, others, givenNow: () => time?.now() ?? null });
+  const id = random.id();
+  const wakeUps = new WakeUps({ driver, settings, clock: clock ?? systemClock, own: id });
+  const givenNow = (): number | null => time?.now() ?? null;
+  return new OpenPostgresStore({ writing, others, givenNow, id, wakeUps });
 }
 
 /** As a store that serves one instance counts it: from the last instant that was stored. */

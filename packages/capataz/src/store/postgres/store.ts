@@ -34,33 +34,47 @@ import type { Connections } from './connections.ts';
 import { causes, counts, duePage } from './gauges.ts';
 import { Reads } from './reads.ts';
 import { forgetEnded } from './retention.ts';
-import { Writer } from './writer.ts';
+import type { WakeUps } from './wake-ups.ts';
+import { Writer, type WriterParts } from './writer.ts';
 
-export interface PostgresParts {
-  /** One connection, on which commits follow one another. */
-  readonly writing: Connections;
+/** A store that several instances share, and that tells each of the others' commits. */
+export interface PostgresStore extends Store {
+  /**
+   * Calls the listener whenever another instance may have committed something: soon after it has, when
+   * a lost connection is replaced, and every 15 s. @returns a function that ends it.
+   */
+  subscribe(listener: () => void): () => void;
+}
+
+/** `writing` is one connection, on which commits follow one another. */
+export interface PostgresParts extends WriterParts {
   readonly others: Connections;
-  /** The instant that a test gives; null: the server's own. */
-  readonly givenNow: () => number | null;
+  readonly wakeUps: WakeUps;
 }
 
 /** Commits go one after the other over a connection of their own; what else there is does not wait. */
-export class OpenPostgresStore implements Store {
+export class OpenPostgresStore implements PostgresStore {
   readonly capabilities: Capabilities = { name: 'postgres', durable: true, shared: true };
   readonly #writing: Connections;
   readonly #others: Connections;
+  readonly #wakeUps: WakeUps;
   readonly #reads: Reads;
   readonly #writer: Writer;
   readonly #givenNow: () => number | null;
   #latest = 0;
   #closing: Promise<void> | null = null;
 
-  constructor({ writing, others, givenNow }: PostgresParts) {
-    this.#writing = writing;
-    this.#others = others;
-    this.#givenNow = givenNow;
-    this.#reads = new Reads(others);
-    this.#writer = new Writer(writing, givenNow);
+  constructor(parts: PostgresParts) {
+    this.#writing = parts.writing;
+    this.#others = parts.others;
+    this.#givenNow = parts.givenNow;
+    this.#wakeUps = parts.wakeUps;
+    this.#reads = new Reads(parts.others);
+    this.#writer = new Writer(parts);
+  }
+
+  subscribe(listener: () => void): () => void {
+    return this.#wakeUps.subscribe(listener);
   }
 
   async now(): Promise<number> {
@@ -238,7 +252,7 @@ export class OpenPostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await this.#writer.close();
+    await Promise.all([this.#writer.close(), this.#wakeUps.close()]);
     await Promise.all([this.#writing.close(), this.#others.close()]);
   }
 }

@@ -15,11 +15,12 @@ import {
 } from '../../testing/store-suite-kit.ts';
 import type { ChangeOutcome, JobEvent, Store } from '../contract.ts';
 import { Schemas } from './fixtures/schemas.ts';
+import type { PostgresStore } from './index.ts';
 
 const schemas = Schemas.ofThisFile();
 
 async function withTwo(
-  body: (one: Store, two: Store, schema: string) => Promise<void>,
+  body: (one: PostgresStore, two: PostgresStore, schema: string) => Promise<void>,
 ): Promise<void> {
   const schema = schemas.newName();
   // Both find an empty schema: one of them makes the tables.
@@ -177,4 +178,54 @@ test('S-46 what was written behind a commit that still runs is held back until t
     } finally {
       other.release();
     }
+  }));
+
+/** Counts calls, and resolves when so many have come. */
+class Calls {
+  count = 0;
+  #waiting: { count: number; resolve: () => void }[] = [];
+  readonly listener = (): void => {
+    this.count += 1;
+    const isThere = ({ count }: { count: number }): boolean => count <= this.count;
+    for (const { resolve } of this.#waiting.filter(isThere)) resolve();
+    this.#waiting = this.#waiting.filter((waiting) => !isThere(waiting));
+  };
+
+  async until(count: number): Promise<void> {
+    if (this.count >= count) return;
+    await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
+  }
+}
+
+test('S-48 a commit wakes the other instance, once a batch, and not the one that made it', () =>
+  withTwo(async (one, two) => {
+    const [own, others] = [new Calls(), new Calls()];
+    one.subscribe(own.listener);
+    const end = two.subscribe(others.listener);
+    // Who begins to listen looks at once.
+    await Promise.all([own.until(1), others.until(1)]);
+    await Promise.all(['a', 'b', 'c'].map((id) => commit(one, changeOf(newJob(id)))));
+    await others.until(2);
+    await commit(one, changeOf({ ...(await read(one, 'a')), state: 'merge' }));
+    await others.until(3);
+    await commit(two, changeOf(newJob('d')));
+    await own.until(2);
+    end();
+    await commit(one, changeOf(newJob('e')));
+    assert.deepEqual([own.count, others.count], [2, 3]);
+  }));
+
+test('a lost connection to the one that listens is replaced, and it looks at once', () =>
+  withTwo(async (one, two, schema) => {
+    const calls = new Calls();
+    two.subscribe(calls.listener);
+    await calls.until(1);
+    await schemas.pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE application_name = $1 AND query LIKE 'LISTEN%'`,
+      [`capataz ${schema}`],
+    );
+    await calls.until(2);
+    await commit(one, changeOf(newJob('a')));
+    await calls.until(3);
   }));

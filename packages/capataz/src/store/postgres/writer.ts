@@ -1,6 +1,6 @@
 import type { Work, WorkOutcome } from '../contract.ts';
 import { applyWork } from './apply.ts';
-import type { Connections } from './connections.ts';
+import type { Connections, Write } from './connections.ts';
 import { unavailable } from './errors.ts';
 import { load } from './load.ts';
 import { Touched } from './touched.ts';
@@ -14,17 +14,27 @@ interface Asked {
 
 /** A transaction holds its locks until it ends: what waits beyond this goes with the next one. */
 const maxTogether = 500;
+export interface WriterParts {
+  readonly writing: Connections;
+  /** The instant that a test gives; null: the server's own. */
+  readonly givenNow: () => number | null;
+  /** By which other instances know whose commit they are told of. */
+  readonly id: string;
+}
+
 /** What waits while a commit runs shares the next one; nothing waits for company (S-4). */
 export class Writer {
   readonly #connections: Connections;
   readonly #givenNow: () => number | null;
+  readonly #told: Write;
   #asked: Asked[] = [];
   #running: Promise<void> | null = null;
   #isClosed = false;
 
-  constructor(connections: Connections, givenNow: () => number | null) {
-    this.#connections = connections;
+  constructor({ writing, givenNow, id }: WriterParts) {
+    this.#connections = writing;
     this.#givenNow = givenNow;
+    this.#told = { name: 'notify', parameters: [id] };
   }
 
   commit(work: Work): Promise<WorkOutcome> {
@@ -93,7 +103,9 @@ export class Writer {
     return this.#connections.transaction(async (session) => {
       const set = await load(session, touched, this.#givenNow());
       const result = works.map((work) => applyWork(set, work));
-      return { result, writes: writesOf(set) };
+      const writes = writesOf(set);
+      // One message a batch, whatever is in it.
+      return { result, writes: writes.length === 0 ? [] : [...writes, this.#told] };
     });
   }
 }
