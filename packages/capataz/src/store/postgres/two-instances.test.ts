@@ -229,3 +229,9 @@ test('a lost connection to the one that listens is replaced, and it looks at onc
     await commit(one, changeOf(newJob('a')));
     await calls.until(3);
   }));
+
+test('a store that is closed while its listener still connects is closed', () =>
+  withTwo(async (one) => {
+    one.subscribe(() => undefined);
+    await one.close();
+  }));

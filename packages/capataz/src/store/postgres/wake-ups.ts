@@ -43,7 +43,7 @@ export class WakeUps {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#cancelLook();
-    await this.#client?.end().catch(() => undefined);
+    this.#client?.end().catch(() => undefined);
     await this.#running;
   }
 
@@ -71,17 +71,20 @@ export class WakeUps {
     client.on('notification', ({ payload }) => {
       if (payload !== own) this.#tell();
     });
-    this.#client = client;
     try {
       await client.connect();
       await client.query(`LISTEN ${settings.schema}`);
     } catch {
-      await client.end().catch(() => undefined);
+      client.end().catch(() => undefined);
       return false;
     }
+    // Only from here on it can be ended from outside: a client that is about to connect can't be.
+    if (this.#closing.signal.aborted) await client.end().catch(() => undefined);
+    else this.#client = client;
     // What was committed while nobody listened.
-    this.#tell();
+    if (this.#client !== null) this.#tell();
     await lost;
+    this.#client = null;
     return true;
   }
 
