@@ -24,6 +24,8 @@ const allowedLayers: Readonly<Record<string, readonly string[]>> = {
   schedule: ['protocol', 'std'],
   store: ['core', 'protocol', 'std'],
   'store/*': ['store', 'core', 'protocol', 'std'],
+  // It applies the reference's rules to the records that a transaction has read.
+  'store/postgres': ['store/memory', 'store', 'core', 'protocol', 'std'],
   files: ['protocol', 'std'],
   bus: ['protocol', 'std'],
   engine: ['store', 'files', 'breaker', 'core', 'protocol', 'std'],
@@ -180,7 +182,7 @@ function layerOf(path: string): Layer {
 
 function findLayerViolations(source: SourceFile): Violation[] {
   const from = layerOf(source.path);
-  const allowed = allowedLayers[from.name];
+  const allowed = allowedLayers[from.folder] ?? allowedLayers[from.name];
   if (allowed === undefined) {
     return [
       {
@@ -194,7 +196,11 @@ function findLayerViolations(source: SourceFile): Violation[] {
   return resolvedImports(source).flatMap(({ line, target }) => {
     const isInside = target.startsWith(`${packageSources}/`);
     const to = layerOf(target);
-    if (isInside && (to.folder === from.folder || allowed.includes(to.name))) return [];
+    if (
+      isInside &&
+      (to.folder === from.folder || [to.name, to.folder].some((name) => allowed.includes(name)))
+    )
+      return [];
     return [
       {
         path: source.path,

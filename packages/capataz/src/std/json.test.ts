@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
+  canonicalCopy,
   canonicalJson,
   cleanJson,
   cleanText,
@@ -84,6 +85,20 @@ test('S-9 equal values are equal texts, whatever the order of insertion', () => 
       assert.equal(canonicalJson(shuffled(value)), canonicalJson(value));
     }),
   );
+});
+
+test('S-9 a copy is what its text would be read as', () => {
+  fc.assert(
+    fc.property(anyJson, (value) => {
+      const read: unknown = JSON.parse(canonicalJson(value));
+      assert.equal(JSON.stringify(canonicalCopy(value)), JSON.stringify(read));
+    }),
+  );
+  const odd = { b: undefined, a: [undefined, Number.NaN, -0, () => 1], c: new Date(0) };
+  assert.deepEqual(canonicalCopy<unknown>(odd), JSON.parse(canonicalJson(odd)));
+  const named = JSON.parse('{"__proto__": {"a": 1}}');
+  assert.equal(JSON.stringify(canonicalCopy(named)), '{"__proto__":{"a":1}}');
+  assert.throws(() => canonicalCopy({ a: 1n }), TypeError);
 });
 
 test('S-9 the text is JSON and means the value; values that differ have texts that differ', () => {

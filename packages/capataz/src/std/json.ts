@@ -31,6 +31,35 @@ export function canonicalJson(value: unknown): string {
   return `{${text}}`;
 }
 
+/** `JSON.parse(canonicalJson(value))`, in a third of its time: there is no text in between. */
+export function canonicalCopy<T>(value: T): T {
+  return copyValue(value) as T;
+}
+
+function copyValue(value: unknown): JsonValue {
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  // A sum with zero has no negative zero, as the text has none.
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null;
+  if (typeof value === 'bigint') throw new TypeError('JSON has no bigint');
+  if (typeof value !== 'object' || value === null) return null;
+  if (Array.isArray(value)) return value.map(copyValue);
+  if ('toJSON' in value && typeof value.toJSON === 'function') return copyValue(value.toJSON());
+  const copy: JsonObject = {};
+  for (const key of Object.keys(value).sort()) {
+    const member = (value as Record<string, unknown>)[key];
+    if (member === undefined || typeof member === 'function' || typeof member === 'symbol')
+      continue;
+    // An assignment to this name would set the prototype.
+    if (key === '__proto__') Object.defineProperty(copy, key, ownMember(copyValue(member)));
+    else copy[key] = copyValue(member);
+  }
+  return copy;
+}
+
+function ownMember(value: JsonValue): PropertyDescriptor {
+  return { value, enumerable: true, writable: true, configurable: true };
+}
+
 /**
  * Freezes a value through and through and returns it. A frozen root was frozen here before, which
  * makes every further call cheap.

@@ -41,7 +41,7 @@ export async function rabbitService(): Promise<TestService> {
 }
 
 /** Resolves whether somebody listens there. */
-function answers(host: string, port: number): Promise<boolean> {
+export function answers(host: string, port: number): Promise<boolean> {
   const socket = connect({ host, port });
   return new Promise((resolve) => {
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
@@ -85,7 +85,7 @@ async function startRabbit(clock: Clock): Promise<TestService> {
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    await whenUp({ server, port, clock });
+    await whenUp('RabbitMQ', { server, port, clock });
   } catch (error) {
     await close();
     throw error;
@@ -94,11 +94,15 @@ async function startRabbit(clock: Clock): Promise<TestService> {
   return { url, host: '127.0.0.1', port, close };
 }
 
-async function whenUp(start: {
-  readonly server: ChildProcess;
-  readonly port: number;
-  readonly clock: Clock;
-}): Promise<void> {
+/** @throws Error with what the server said, where it does not come up. */
+export async function whenUp(
+  what: string,
+  start: {
+    readonly server: ChildProcess;
+    readonly port: number;
+    readonly clock: Clock;
+  },
+): Promise<void> {
   const { server, port, clock } = start;
   let problems = '';
   server.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -107,7 +111,7 @@ async function whenUp(start: {
   const giveUpAt = clock.steady() + startTimeoutMs;
   while (!(await answers('127.0.0.1', port))) {
     const isOver = server.exitCode !== null || clock.steady() > giveUpAt;
-    if (isOver) throw new Error(`a RabbitMQ for the tests did not start: ${problems}`);
+    if (isOver) throw new Error(`a ${what} for the tests did not start: ${problems}`);
     await delay(clock, pollMs);
   }
 }
@@ -124,7 +128,7 @@ async function end(child: ChildProcess, clock: Clock): Promise<void> {
 }
 
 /** Ports that nobody listens on at this moment. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
   await Promise.all(servers.map((server) => once(server, 'listening')));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);

@@ -19,7 +19,7 @@ import {
 import { copyOf, type MemoryData, type OpenJob, type TaskRecord, write } from './data.ts';
 import { deliver, isFull, register, ring, unexpired } from './inbox.ts';
 import { addEmits } from './outbox.ts';
-import { causesOf } from './reads.ts';
+import { causesSeen } from './reads.ts';
 import { isKeyInForce } from './retention.ts';
 import { exceededLimit, storeShares, waitKeyOf } from './shares.ts';
 
@@ -55,7 +55,7 @@ export function applyChange(
   const exceeded = isChild ? undefined : exceededLimit(data, change, at);
   if (exceeded) return exceeded;
   const after = openJobAfter(data, change, before, plan, at);
-  const causes = causesOf(data, after);
+  const causes = causesSeen(data, after);
   const startsChild = also !== null && also.children.length > 0;
   if (limbo({ ...causes, childIsOpen: causes.childIsOpen || startsChild }) !== null)
     return { type: 'no_cause' };

@@ -1,7 +1,7 @@
 import type { HistoryEntry, StoredEntry } from '../../core/history.ts';
 import type { Job, Task } from '../../core/job.ts';
 import type { InboxItem } from '../../core/signal.ts';
-import { canonicalJson, type JsonValue } from '../../std/json.ts';
+import { canonicalCopy, type JsonValue } from '../../std/json.ts';
 import type {
   DeadLetter,
   IdempotencyKey,
@@ -93,7 +93,7 @@ export interface HeldReservation {
  * what is stored by changing what was handed in or out, and every store gives the same text.
  */
 export function copyOf<T>(value: T): T {
-  return JSON.parse(canonicalJson(value)) as T;
+  return canonicalCopy(value);
 }
 
 /** Writes entries into the book of a job, as one row of the feed. */

@@ -201,12 +201,17 @@ function phaseBegan({ wait, enteredAt }: Job, tasks: readonly Task[]): number {
 }
 
 export function causesOf(data: MemoryData, owner: OpenJob): JobCauses {
+  return copyOf(causesSeen(data, owner));
+}
+
+/** For the store's own eyes: nothing is copied. */
+export function causesSeen(data: MemoryData, owner: OpenJob): JobCauses {
   const records = [...owner.tasks.values()].sort((a, b) => a.arrival - b.arrival);
   const idsWhere = (holds: (record: TaskRecord) => boolean): string[] =>
     records.filter(holds).map(({ task }) => task.id);
   return {
-    job: copyOf(owner.job),
-    tasks: records.map(({ task }) => copyOf(task)),
+    job: owner.job,
+    tasks: records.map(({ task }) => task),
     runnable: isRunnable(owner.job),
     leaseEndsAt: owner.leaseEndsAt,
     timers: timersOf(owner),

@@ -1,0 +1,132 @@
+import type { Pool, PoolClient } from 'pg';
+import { isLost, outage, unavailable, uncertain, withoutConflict } from './errors.ts';
+import { type Parameter, Session } from './statements.ts';
+
+/** `one`: all statements see one state of the store. `each`: each sees what was committed before it. */
+const reading = {
+  one: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
+  each: 'BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY',
+} as const;
+
+/** How a piece of work uses connections. Whatever the server's trouble, it is STORE_UNAVAILABLE. */
+export class Connections {
+  readonly #pool: Pool;
+  #isClosed = false;
+
+  constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  /** One statement that reads. */
+  async read<Row>(name: string, ...parameters: readonly Parameter[]): Promise<Row[]> {
+    return this.#use((session) => session.all<Row>(name, ...parameters), unavailable);
+  }
+
+  /** One statement that writes: without an answer nobody knows whether it did. */
+  async write<Row>(name: string, ...parameters: readonly Parameter[]): Promise<Row[]> {
+    const ask = (session: Session): Promise<Row[]> => session.all<Row>(name, ...parameters);
+    return withoutConflict(() => this.#use(ask, uncertain));
+  }
+
+  /** Several statements that read. */
+  async together<T>(
+    read: (session: Session) => Promise<T>,
+    states: keyof typeof reading = 'one',
+  ): Promise<T> {
+    return this.#use(async (session) => {
+      const [, result] = await Promise.all([session.command(reading[states]), read(session)]);
+      await session.command('COMMIT');
+      return result;
+    }, unavailable);
+  }
+
+  /**
+   * A transaction: `prepare` reads and locks, and gives the writes, all of which travel with the
+   * commit. Where another instance got in the way it is called again. Where it fails nothing is stored; where the commit has no answer that is said.
+   */
+  async transaction<T>(prepare: (session: Session) => Promise<Prepared<T>>): Promise<T> {
+    const attempt = async (session: Session): Promise<T> => {
+      const { result, writes } = await prepare(session);
+      await finish(session, writes);
+      return result;
+    };
+    return withoutConflict(() => this.#use(attempt, unavailable));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#pool.end();
+  }
+
+  async #use<T>(work: (session: Session) => Promise<T>, refuse: typeof unavailable): Promise<T> {
+    const client = await this.#connect();
+    let broken: Error | null = null;
+    const onError = (error: Error): void => {
+      broken ??= error;
+    };
+    client.on('error', onError);
+    try {
+      return await work(new Session(client));
+    } catch (error) {
+      if (error instanceof CommitUnknown) {
+        broken ??= error;
+        throw uncertain(error.message, error.cause);
+      }
+      if (isLost(error)) broken ??= error as Error;
+      else await client.query('ROLLBACK').catch(onError);
+      const why = outage(error);
+      // Where the server has answered with an error, a single statement has changed nothing.
+      if (why !== null) throw (broken === null ? unavailable : refuse)(why, error);
+      throw error;
+    } finally {
+      client.off('error', onError);
+      client.release(broken !== null);
+    }
+  }
+
+  async #connect(): Promise<PoolClient> {
+    if (this.#isClosed) throw unavailable('it is closed');
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      const why = outage(error);
+      throw why === null ? error : unavailable(why, error);
+    }
+  }
+}
+
+export interface Prepared<T> {
+  readonly result: T;
+  readonly writes: readonly Write[];
+}
+
+export interface Write {
+  readonly name: string;
+  readonly parameters: readonly Parameter[];
+}
+
+/**
+ * Writes and COMMIT in one message. A failed write makes the server roll back at COMMIT, so that what
+ * is stored is all or nothing.
+ * @throws CapatazError STORE_UNAVAILABLE that says so where it is unknown which.
+ */
+async function finish(session: Session, writes: readonly Write[]): Promise<void> {
+  const written = writes.map(({ name, parameters }) => session.all(name, ...parameters));
+  const committed = session.command('COMMIT');
+  const [commit, ...results] = await Promise.allSettled([committed, ...written]);
+  if (commit.status === 'rejected' && isLost(commit.reason)) {
+    const failed = results.find(({ status }) => status === 'rejected');
+    const isEarlier = failed?.status === 'rejected' && !isLost(failed.reason);
+    throw isEarlier ? failed.reason : new CommitUnknown(commit.reason);
+  }
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  if (commit.status === 'rejected') throw commit.reason;
+  if (commit.value !== 'COMMIT') throw new Error(`COMMIT was answered with ${commit.value}`);
+}
+
+/** The connection was lost while the commit was on its way. */
+class CommitUnknown extends Error {
+  constructor(cause: unknown) {
+    super('the connection was lost during the commit', { cause });
+  }
+}

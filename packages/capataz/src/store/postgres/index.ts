@@ -1,0 +1,2 @@
+export { openPostgresStore, type PostgresStoreOptions } from './open.ts';
+export type { PostgresStore } from './store.ts';

@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { ClientBase } from 'pg';
+import { CapatazError } from '../../protocol/errors.ts';
+
+/** A step of the schema. Once released it never changes; a test keeps the list of checksums. */
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly text: string;
+  /** Programs that don't know it can't work on the schema. */
+  readonly breaking: boolean;
+}
+
+interface Applied {
+  readonly number: number;
+  readonly name: string;
+  readonly breaking: boolean;
+}
+
+export function readMigrations(): Migration[] {
+  const folder = new URL('./migrations/', import.meta.url);
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  return names.sort().map((name) => {
+    const text = readFileSync(new URL(name, folder), 'utf8');
+    return {
+      number: Number(name.slice(0, 4)),
+      name,
+      text,
+      breaking: text.startsWith('-- breaking: yes\n'),
+    };
+  });
+}
+
+/**
+ * Brings the schema up to date, in one transaction. Instances that start together do it one after the
+ * other, and all but the first find nothing left to do.
+ * @throws CapatazError STORE_NEWER when a later program changed it in a way that this one can't read.
+ */
+export async function migrate(
+  client: ClientBase,
+  schema: string,
+  migrations = readMigrations(),
+): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('capataz ' || $1, 0))", [
+      schema,
+    ]);
+    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+    await client.query(`CREATE TABLE IF NOT EXISTS migrations (
+      number integer PRIMARY KEY, name text NOT NULL, breaking boolean NOT NULL)`);
+    const { rows } = await client.query<Applied>('SELECT number, name, breaking FROM migrations');
+    refuseNewer(rows, migrations);
+    const done = new Set(rows.map(({ number }) => number));
+    for (const { number, name, text, breaking } of migrations) {
+      if (done.has(number)) continue;
+      await client.query(text);
+      const values = [number, name, breaking];
+      await client.query('INSERT INTO migrations VALUES ($1, $2, $3)', values);
+    }
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  }
+}
+
+function refuseNewer(applied: readonly Applied[], known: readonly Migration[]): void {
+  const newest = known.at(-1)?.number ?? 0;
+  const foreign = applied.find(({ number, breaking }) => number > newest && breaking);
+  if (foreign === undefined) return;
+  throw new CapatazError(
+    'STORE_NEWER',
+    `The store was changed by a newer version (migration ${foreign.name}), and this one can't read it: use the newer version.`,
+    { migration: foreign.name },
+  );
+}

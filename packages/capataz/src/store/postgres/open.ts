@@ -1,0 +1,83 @@
+import { CapatazError } from '../../protocol/errors.ts';
+import { type Clock, systemClock } from '../../std/clock.ts';
+import { type Random, systemRandom } from '../../std/random.ts';
+import { StoreTime } from '../store-time.ts';
+import { Connections } from './connections.ts';
+import { clientConfig, type Driver, type DriverSettings, loadDriver, openPool } from './driver.ts';
+import { outage, unavailable } from './errors.ts';
+import { migrate } from './migrate.ts';
+import { Reads } from './reads.ts';
+import { OpenPostgresStore, type PostgresStore } from './store.ts';
+import { WakeUps } from './wake-ups.ts';
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/database` */
+  readonly url: string;
+  /** Where the tables lie; made if it is not there. Default `capataz`. */
+  readonly schema?: string;
+  /** Connections besides the one that commits. Default 4. */
+  readonly connections?: number;
+  /** How long a connection may take to come about. Default 5 s. */
+  readonly connectTimeoutMs?: number;
+  /** How long the server works on one statement. Default 30 s. */
+  readonly statementTimeoutMs?: number;
+  /**
+   * For tests: the time of this clock in place of the server's. It is an option of the process and no
+   * row in the database, so that no server ever lives in a time that a test has left behind.
+   */
+  readonly clock?: Clock;
+  /** Names this store to others. */
+  readonly random?: Pick<Random, 'id'>;
+}
+
+/**
+ * Opens a store that several instances share.
+ * @throws CapatazError STORE_NEWER, STORE_UNAVAILABLE
+ */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+  const { url, schema = 'capataz', connections = 4, clock } = options;
+  const { connectTimeoutMs = 5_000, statementTimeoutMs = 30_000, random = systemRandom } = options;
+  checkSchema(schema);
+  const settings = { url: checkedUrl(url), schema, connectTimeoutMs, statementTimeoutMs };
+  const driver = await loadDriver();
+  await prepare(driver, settings);
+  const others = new Connections(openPool(driver, settings, connections));
+  const writing = new Connections(openPool(driver, settings, 1));
+  const time = clock === undefined ? null : await givenTime(others, clock);
+  const id = random.id();
+  const wakeUps = new WakeUps({ driver, settings, clock: clock ?? systemClock, own: id });
+  const givenNow = (): number | null => time?.now() ?? null;
+  return new OpenPostgresStore({ writing, others, givenNow, id, wakeUps });
+}
+
+/** As a store that serves one instance counts it: from the last instant that was stored. */
+async function givenTime(connections: Connections, clock: Clock): Promise<StoreTime> {
+  return new StoreTime(clock, await new Reads(connections).now(0));
+}
+
+async function prepare(driver: Driver, settings: DriverSettings): Promise<void> {
+  const client = new driver.Client(clientConfig(driver, settings));
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await migrate(client, settings.schema);
+  } catch (error) {
+    const why = outage(error);
+    throw why === null ? error : unavailable(why, error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** It is put into statements, and into a parameter that knows no quotes. */
+function checkSchema(schema: string): void {
+  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return;
+  throw new CapatazError('STORE_UNAVAILABLE', `"${schema}" is no name of a schema.`);
+}
+
+/** The URL holds a password, so that no part of it is repeated in an error. */
+function checkedUrl(url: string): string {
+  const protocol = URL.canParse(url) ? new URL(url).protocol : '';
+  if (protocol === 'postgres:' || protocol === 'postgresql:') return url;
+  throw new CapatazError('STORE_UNAVAILABLE', 'The URL of the store has to begin with postgres://');
+}

@@ -1,0 +1,1 @@
+SELECT status, count(*) AS count FROM jobs GROUP BY status

@@ -1,0 +1,1 @@
+SELECT name, sum(value)::bigint AS value FROM counters GROUP BY name

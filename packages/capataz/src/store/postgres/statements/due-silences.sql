@@ -1,0 +1,3 @@
+-- Workers, earliest end of silence first.
+-- $1 limit
+SELECT id, silent_at FROM workers ORDER BY silent_at, id LIMIT $1

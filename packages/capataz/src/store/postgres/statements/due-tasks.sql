@@ -1,0 +1,3 @@
+-- Tasks with deadlines, earliest first.
+-- $1 limit
+SELECT id, timers, job FROM tasks WHERE due_at IS NOT NULL ORDER BY due_at, n LIMIT $1

@@ -1,0 +1,2 @@
+-- $1 numbers
+DELETE FROM inbox WHERE n = ANY ($1::bigint[])

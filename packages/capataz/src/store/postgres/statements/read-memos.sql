@@ -1,0 +1,2 @@
+-- $1 job id
+SELECT name, value FROM memos WHERE job = $1

@@ -1,0 +1,1 @@
+SELECT worker, last_seen_at, silent_at FROM workers ORDER BY id

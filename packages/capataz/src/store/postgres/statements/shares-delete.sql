@@ -1,0 +1,2 @@
+-- $1 numbers
+DELETE FROM reservations WHERE id = ANY ($1::bigint[])

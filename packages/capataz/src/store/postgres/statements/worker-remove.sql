@@ -1,0 +1,2 @@
+-- $1 id
+DELETE FROM workers WHERE id = $1

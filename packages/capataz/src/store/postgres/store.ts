@@ -1,0 +1,258 @@
+import type { StoredEntry } from '../../core/history.ts';
+import type { Job, Task } from '../../core/job.ts';
+import type { TaskClass } from '../../core/requirements.ts';
+import type { InboxItem } from '../../core/signal.ts';
+import type { WorkerRecord } from '../../core/worker.ts';
+import { canonicalJson, type JsonValue } from '../../std/json.ts';
+import type {
+  BlueprintId,
+  BlueprintOffer,
+  Capabilities,
+  CausesQuery,
+  Counts,
+  DeadLetter,
+  DeadLetterQuery,
+  DuePage,
+  EventPage,
+  Forget,
+  Forgotten,
+  JobCauses,
+  JobQuery,
+  LeaseRenewal,
+  Memo,
+  OutboxPage,
+  OutboxVerdict,
+  Store,
+  StoredWorker,
+  StuckAttempt,
+  StuckQuery,
+  Work,
+  WorkerTouch,
+  WorkOutcome,
+} from '../contract.ts';
+import type { Connections } from './connections.ts';
+import { causes, counts, duePage } from './gauges.ts';
+import { Reads } from './reads.ts';
+import { forgetEnded } from './retention.ts';
+import type { WakeUps } from './wake-ups.ts';
+import { Writer, type WriterParts } from './writer.ts';
+
+/** A store that several instances share, and that tells each of the others' commits. */
+export interface PostgresStore extends Store {
+  /**
+   * Calls the listener whenever another instance may have committed something: soon after it has, when
+   * a lost connection is replaced, and every 15 s. @returns a function that ends it.
+   */
+  subscribe(listener: () => void): () => void;
+}
+
+/** `writing` is one connection, on which commits follow one another. */
+export interface PostgresParts extends WriterParts {
+  readonly others: Connections;
+  readonly wakeUps: WakeUps;
+}
+
+/** Commits go one after the other over a connection of their own; what else there is does not wait. */
+export class OpenPostgresStore implements PostgresStore {
+  readonly capabilities: Capabilities = { name: 'postgres', durable: true, shared: true };
+  readonly #writing: Connections;
+  readonly #others: Connections;
+  readonly #wakeUps: WakeUps;
+  readonly #reads: Reads;
+  readonly #writer: Writer;
+  readonly #givenNow: () => number | null;
+  #latest = 0;
+  #closing: Promise<void> | null = null;
+
+  constructor(parts: PostgresParts) {
+    this.#writing = parts.writing;
+    this.#others = parts.others;
+    this.#givenNow = parts.givenNow;
+    this.#wakeUps = parts.wakeUps;
+    this.#reads = new Reads(parts.others);
+    this.#writer = new Writer(parts);
+  }
+
+  subscribe(listener: () => void): () => void {
+    return this.#wakeUps.subscribe(listener);
+  }
+
+  async now(): Promise<number> {
+    this.#latest = Math.max(this.#latest, await this.#reads.now(this.#givenNow()));
+    return this.#latest;
+  }
+
+  commit(work: Work): Promise<WorkOutcome> {
+    return this.#writer.commit(work);
+  }
+
+  job(id: string): Promise<Job | null> {
+    return this.#reads.job(id);
+  }
+
+  tasks(jobIds: readonly string[]): Promise<Task[]> {
+    return this.#reads.tasks(jobIds);
+  }
+
+  jobs(query: JobQuery): Promise<Job[]> {
+    return this.#reads.jobs(query);
+  }
+
+  inbox(jobId: string): Promise<InboxItem[]> {
+    return this.#reads.inbox(jobId, this.#givenNow());
+  }
+
+  seen(jobId: string, ids: readonly string[]): Promise<string[]> {
+    return this.#reads.seen(jobId, ids);
+  }
+
+  addressed(client: string, key: string): Promise<string[]> {
+    return this.#reads.addressed(client, key);
+  }
+
+  memos(jobId: string): Promise<Readonly<Record<string, JsonValue>>> {
+    return this.#reads.memos(jobId);
+  }
+
+  async saveMemo({ jobId, token, name, value }: Memo): Promise<boolean> {
+    const text = canonicalJson(value);
+    return (await this.#others.write('memo-save', jobId, token, name, text)).length > 0;
+  }
+
+  history(jobId: string, after: number, limit: number): Promise<StoredEntry[]> {
+    return this.#reads.history(jobId, after, limit);
+  }
+
+  events(after: number, limit: number): Promise<EventPage> {
+    return this.#reads.events(after, limit);
+  }
+
+  due(limit: number): Promise<DuePage> {
+    return duePage(this.#others, this.#givenNow(), limit);
+  }
+
+  runnable(offered: readonly BlueprintId[], limit: number): Promise<string[]> {
+    return this.#reads.runnable(offered, limit);
+  }
+
+  async renewLeases(leases: readonly LeaseRenewal[]): Promise<string[]> {
+    const rows = await this.#others.write<{ token: string }>(
+      'leases-renew',
+      this.#givenNow(),
+      leases.map(({ jobId }) => jobId),
+      leases.map(({ token }) => token),
+      leases.map(({ forMs }) => forMs),
+    );
+    const current = new Set(rows.map(({ token }) => token));
+    return leases.flatMap(({ token }) => (current.has(token) ? [] : [token]));
+  }
+
+  queuedClasses(): Promise<TaskClass[]> {
+    return this.#reads.queuedClasses();
+  }
+
+  heldBy(worker: string): Promise<Task[]> {
+    return this.#reads.heldBy(worker);
+  }
+
+  async saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void> {
+    const text = JSON.stringify(worker);
+    await this.#others.write('worker-save', this.#givenNow(), worker.id, text, silentAfterMs);
+  }
+
+  async touchWorkers(touches: readonly WorkerTouch[]): Promise<void> {
+    const rows = touches.map(({ id, silentAfterMs, worker, unseen = false }, place) => ({
+      ...{ id, unseen, place },
+      worker: worker === undefined ? null : JSON.stringify(worker),
+      silent_after: silentAfterMs,
+    }));
+    await this.#others.write('workers-touch', this.#givenNow(), JSON.stringify(rows));
+  }
+
+  workers(): Promise<StoredWorker[]> {
+    return this.#reads.workers();
+  }
+
+  async removeWorker(id: string): Promise<void> {
+    await this.#others.write('worker-remove', id);
+  }
+
+  async offerBlueprint({ name, version, graph }: BlueprintOffer): Promise<string> {
+    const given = this.#givenNow();
+    const parameters = [given, name, version, graph] as const;
+    const rows = await this.#others.write<{ graph: string }>('blueprint-offer', ...parameters);
+    return rows[0]?.graph ?? graph;
+  }
+
+  orphans(offered: readonly BlueprintId[], olderThanMs: number, limit: number): Promise<string[]> {
+    return this.#reads.orphans(offered, olderThanMs, limit, this.#givenNow());
+  }
+
+  outbox(limit: number): Promise<OutboxPage> {
+    return this.#reads.outbox(limit, this.#givenNow());
+  }
+
+  async settleOutbox(verdicts: readonly OutboxVerdict[]): Promise<void> {
+    const rows = verdicts.map((verdict, place) => ({
+      ...{ id: verdict.id, type: verdict.type, place },
+      error: 'error' in verdict ? verdict.error : null,
+      retry_after: 'retryAfterMs' in verdict ? verdict.retryAfterMs : null,
+    }));
+    await this.#others.write('outbox-settle', this.#givenNow(), JSON.stringify(rows));
+  }
+
+  deadLetters(query: DeadLetterQuery): Promise<DeadLetter[]> {
+    return this.#reads.deadLetters(query);
+  }
+
+  async redriveLetters(ids: readonly string[]): Promise<string[]> {
+    const given = this.#givenNow();
+    const rows = await this.#others.write<{ id: string }>('dlq-redrive', given, ids);
+    return rows.map(({ id }) => id);
+  }
+
+  async resolveLetters(ids: readonly string[], by: string, notes: string): Promise<string[]> {
+    const parameters = [this.#givenNow(), ids, by, notes] as const;
+    const rows = await this.#others.write<{ id: string }>('dlq-resolve', ...parameters);
+    return rows.map(({ id }) => id);
+  }
+
+  async forgetLetters(olderThanMs: number, limit: number): Promise<number> {
+    const parameters = [this.#givenNow(), olderThanMs, limit] as const;
+    const rows = await this.#others.write<{ count: number }>('dlq-forget', ...parameters);
+    return rows[0]?.count ?? 0;
+  }
+
+  stuck(query: StuckQuery): Promise<StuckAttempt[]> {
+    return this.#reads.stuck(query, this.#givenNow());
+  }
+
+  counts(): Promise<Counts> {
+    return counts(this.#others);
+  }
+
+  causes(of: CausesQuery): Promise<JobCauses[]> {
+    return causes(this.#others, of);
+  }
+
+  async forgetEnded(what: Forget): Promise<Forgotten> {
+    // It counts what has ended, also with a commit that was asked for before.
+    await this.#writer.settled();
+    return forgetEnded(this.#others, what, this.#givenNow());
+  }
+
+  async takeOver(graceMs: number): Promise<void> {
+    await this.#others.write('take-over', this.#givenNow(), graceMs);
+  }
+
+  /** Calling it again waits for the same end. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([this.#writer.close(), this.#wakeUps.close()]);
+    await Promise.all([this.#writing.close(), this.#others.close()]);
+  }
+}

@@ -1,0 +1,105 @@
+import type { Client } from 'pg';
+import { type CancelTimer, type Clock, delay } from '../../std/clock.ts';
+import { clientConfig, type Driver, type DriverSettings } from './driver.ts';
+
+export interface WakeUpParts {
+  readonly driver: Driver;
+  readonly settings: DriverSettings;
+  readonly clock: Clock;
+  /** The id under which this store's own commits are told. */
+  readonly own: string;
+}
+
+/** Nobody depends on being told: what was missed is found by looking, this often. */
+const lookEveryMs = 15_000;
+const firstRetryMs = 250;
+const longestRetryMs = 10_000;
+
+/**
+ * Tells when other instances have committed something, so that this one looks whether it is for it.
+ * A message carries only the id of whoever wrote: all truth is in the tables. The connection is opened
+ * by the first listener. It is replaced when it is lost, and after that, as every now and then, the
+ * listeners look as if they had been told.
+ */
+export class WakeUps {
+  readonly #parts: WakeUpParts;
+  readonly #listeners = new Set<() => void>();
+  readonly #closing = new AbortController();
+  #running: Promise<void> | null = null;
+  #cancelLook: CancelTimer = () => undefined;
+  #client: Client | null = null;
+
+  constructor(parts: WakeUpParts) {
+    this.#parts = parts;
+  }
+
+  /** @returns a function that ends it. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    this.#running ??= this.#run();
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#cancelLook();
+    this.#client?.end().catch(() => undefined);
+    await this.#running;
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  async #run(): Promise<void> {
+    this.#lookLater();
+    let retryMs = firstRetryMs;
+    while (!this.#closing.signal.aborted) {
+      if (await this.#listen()) retryMs = firstRetryMs;
+      if (this.#closing.signal.aborted) return;
+      await delay(this.#parts.clock, retryMs, this.#closing.signal);
+      retryMs = Math.min(2 * retryMs, longestRetryMs);
+    }
+  }
+
+  /** Resolves when the connection is lost: whether there was one. */
+  async #listen(): Promise<boolean> {
+    const { driver, settings, own } = this.#parts;
+    const client = new driver.Client(clientConfig(driver, settings));
+    const lost = new Promise<void>((resolve) => client.once('end', resolve));
+    client.on('error', () => undefined);
+    client.on('notification', ({ payload }) => {
+      if (payload !== own) this.#tell();
+    });
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${settings.schema}`);
+    } catch {
+      client.end().catch(() => undefined);
+      return false;
+    }
+    // Only from here on it can be ended from outside: a client that is about to connect can't be.
+    if (this.#closing.signal.aborted) await client.end().catch(() => undefined);
+    else this.#client = client;
+    // What was committed while nobody listened.
+    if (this.#client !== null) this.#tell();
+    await lost;
+    this.#client = null;
+    return true;
+  }
+
+  #lookLater(): void {
+    this.#cancelLook = this.#parts.clock.after(lookEveryMs, () => {
+      if (this.#closing.signal.aborted) return;
+      this.#tell();
+      this.#probe();
+      this.#lookLater();
+    });
+  }
+
+  /** A network that swallows everything says nothing either: the time limit on a query finds out. */
+  #probe(): void {
+    const client = this.#client;
+    client?.query('SELECT 1').catch(() => client.end().catch(() => undefined));
+  }
+}

@@ -1,0 +1,217 @@
+import type { Job } from '../../core/job.ts';
+import { endedPhase } from '../../core/phase.ts';
+import { taskClass } from '../../core/requirements.ts';
+import { canonicalJson } from '../../std/json.ts';
+import type { OpenJob, TaskRecord } from '../memory/data.ts';
+import { waitKeyOf } from '../memory/shares.ts';
+import { earliest, isQueued, isRunnable } from '../rules.ts';
+import { besideWrites } from './beside.ts';
+import type { Write } from './connections.ts';
+import { jobTexts } from './rows.ts';
+import { classId, type JobBefore, type WorkingSet } from './working-set.ts';
+import { listWrite, rowsWrite } from './write.ts';
+
+/**
+ * What the rules have made of a working set, as statements: one for each kind of row, whatever the
+ * number of jobs. Records are replaced and never changed in place, so that another object is another
+ * record.
+ */
+export function writesOf(set: WorkingSet): Write[] {
+  return [...jobWrites(set), ...taskWrites(set), ...besideWrites(set), ...historyWrites(set)];
+}
+
+function jobWrites(set: WorkingSet): Write[] {
+  const { data, before } = set;
+  const fresh: OpenJob[] = [];
+  const changed: OpenJob[] = [];
+  const retimed: OpenJob[] = [];
+  const turned: string[] = [];
+  for (const [id, owner] of data.open) {
+    const was = before.get(id);
+    if (was === undefined) fresh.push(owner);
+    else if (was.job !== owner.job) {
+      changed.push(owner);
+      if (was.job.held !== owner.job.held) turned.push(id);
+    } else if (isRetimed(set, was, owner)) retimed.push(owner);
+  }
+  const ended = [...data.ended.values()].filter(({ id }) => !set.ended.has(id));
+  const freshJobs = [...ended.filter(({ id }) => !before.has(id)), ...fresh.map(({ job }) => job)];
+  return [
+    ...rowsWrite('inputs-insert', freshJobs.map(inputRow)),
+    ...rowsWrite('attributes-insert', freshJobs.flatMap(attributeRows)),
+    ...listWrite(
+      'jobs-delete',
+      ended.flatMap(({ id }) => (before.has(id) ? [id] : [])),
+    ),
+    ...listWrite(
+      'beside-delete',
+      ended.flatMap(({ id }) => (before.has(id) ? [id] : [])),
+    ),
+    ...rowsWrite('ended-insert', ended.map(endedRow)),
+    ...rowsWrite(
+      'jobs-insert',
+      fresh.map((owner) => jobRow(set, owner)),
+    ),
+    ...rowsWrite(
+      'jobs-update',
+      changed.map((owner) => jobRow(set, owner)),
+    ),
+    ...rowsWrite(
+      'jobs-retime',
+      retimed.map((owner) => retimedRow(set, owner)),
+    ),
+    ...listWrite('tasks-hold', turned),
+    ...endedCounters(set, ended),
+  ];
+}
+
+function isRetimed({ data }: WorkingSet, was: JobBefore, owner: OpenJob): boolean {
+  return (
+    was.deadlines !== owner.deadlines ||
+    was.leaseEndsAt !== owner.leaseEndsAt ||
+    was.lastSeq !== (data.books.get(owner.job.id)?.length ?? 0)
+  );
+}
+
+function inputRow(job: Job) {
+  const { id, client, correlationId: correlation } = job;
+  return { id, client, correlation, pinned: jobTexts(job).pinned };
+}
+
+function attributeRows({ id, options }: Job) {
+  return Object.entries(options.attributes).map(([name, value]) => ({
+    name,
+    value: canonicalJson(value),
+    job: id,
+  }));
+}
+
+function retimedRow({ data }: WorkingSet, { job, deadlines, leaseEndsAt }: OpenJob) {
+  return {
+    id: job.id,
+    lease_until: leaseEndsAt,
+    timers: JSON.stringify(deadlines),
+    due_at: earliest(deadlines),
+    last_seq: data.books.get(job.id)?.length ?? 0,
+  };
+}
+
+function jobRow(set: WorkingSet, owner: OpenJob) {
+  const { job, place } = owner;
+  const { version, client, blueprint, status, state, held } = job;
+  const { record, data } = jobTexts(job);
+  return {
+    ...retimedRow(set, owner),
+    ...{ version, client, blueprint, status, state, held, place, record, data },
+    correlation: job.correlationId,
+    blueprint_version: job.blueprintVersion,
+    runnable: isRunnable(job),
+    lease_token: job.lease?.token ?? null,
+    wait_key: waitKeyOf(job),
+    created_at: job.createdAt,
+    entered_at: job.enteredAt,
+  };
+}
+
+function endedRow(job: Job) {
+  const { id, client, blueprint, status, state, error, endedAt } = job;
+  const { record, data } = jobTexts(job);
+  return {
+    ...{ id, client, blueprint, status, state, record, data },
+    correlation: job.correlationId,
+    error_code: error?.code ?? null,
+    ended_at: endedAt,
+  };
+}
+
+function endedCounters({ data }: WorkingSet, ended: readonly Job[]): Write[] {
+  const sums = new Map<string, number>();
+  const count = (name: string, by = 1): void => void sums.set(name, (sums.get(name) ?? 0) + by);
+  for (const job of ended) {
+    count(`ended:${job.status}`);
+    if (endedPhase(job) === 'TIMEOUT') count('timed_out');
+  }
+  if (data.lostEntries > 0) count('lost_entries', data.lostEntries);
+  return listWrite('counters-add', [...sums.keys()], [...sums.values()]);
+}
+
+function taskWrites({ data, before }: WorkingSet): Write[] {
+  const fresh: TaskPlace[] = [];
+  const changed: TaskPlace[] = [];
+  const gone: TaskPlace[] = [];
+  for (const [id, owner] of data.open) {
+    const was = before.get(id)?.tasks;
+    for (const [taskId, record] of owner.tasks) {
+      const old = was?.get(taskId);
+      const place = { owner, record };
+      if (old === undefined || old.arrival !== record.arrival) fresh.push(place);
+      else if (old !== record) changed.push(place);
+    }
+    for (const [taskId, record] of was ?? []) {
+      if (owner.tasks.get(taskId)?.arrival !== record.arrival) gone.push({ owner, record });
+    }
+  }
+  fresh.sort((a, b) => a.record.arrival - b.record.arrival);
+  const classes = new Map(
+    fresh.map(({ record }) => [record.classKey, taskClass(record.task.spec)]),
+  );
+  const classRows = [...classes].map(([key, found]) => ({
+    id: classId(key),
+    class: JSON.stringify(found),
+  }));
+  const ids = gone.map(({ record: { task } }) => task);
+  return [
+    ...listWrite(
+      'tasks-delete',
+      ids.map(({ jobId }) => jobId),
+      ids.map(({ id }) => id),
+    ),
+    ...rowsWrite('classes-insert', classRows),
+    ...rowsWrite('tasks-insert', fresh.map(newTaskRow)),
+    ...rowsWrite('tasks-update', changed.map(taskRow)),
+  ];
+}
+
+interface TaskPlace {
+  readonly owner: OpenJob;
+  readonly record: TaskRecord;
+}
+
+function taskRow({ owner, record: { task, deadlines, handOut } }: TaskPlace) {
+  const { id, jobId: job, status, attempts, attempt, failures, lostRuns } = task;
+  return {
+    ...{ id, job, status, attempts, failures },
+    queued: isQueued(status, deadlines, owner.job.held),
+    attempt_id: attempt?.id ?? null,
+    worker: attempt?.worker ?? null,
+    incarnation: attempt?.incarnation ?? null,
+    assigned_at: attempt?.assignedAt ?? null,
+    hand_out: attempt === null ? null : handOut,
+    lost_runs: lostRuns,
+    timers: JSON.stringify(deadlines),
+    due_at: earliest(deadlines),
+  };
+}
+
+function newTaskRow(place: TaskPlace) {
+  const { task, classKey } = place.record;
+  return {
+    ...taskRow(place),
+    class: classId(classKey),
+    rank: -task.spec.priority,
+    spec: canonicalJson(task.spec),
+  };
+}
+
+/** Last, so that readers of all jobs wait as short as may be. */
+function historyWrites({ data }: WorkingSet): Write[] {
+  const rows = data.feed.flatMap((events) => {
+    const [first] = events;
+    if (first === undefined) return [];
+    const entries = events.map(({ entry: { seq: _, at: __, ...entry } }) => entry);
+    const seq = first.entry.seq + entries.length - 1;
+    return [{ job: first.jobId, seq, count: entries.length, entries: JSON.stringify(entries) }];
+  });
+  if (rows.length === 0) return [];
+  return [{ name: 'fence-history', parameters: [] }, ...rowsWrite('history-insert', rows)];
+}
