@@ -182,11 +182,12 @@ export class Reads {
   }
 
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetter[]> {
-    const { limit, after = '', resolvedToo = false, ...only } = query;
+    const { limit, after, resolvedToo = false, ...only } = query;
     const { client = null, name = null, jobId = null, ids = null } = only;
     const rows = await this.#connections.read<LetterRow>(
       'dlq-list',
-      after,
+      after?.movedAt ?? -1,
+      after?.id ?? '',
       resolvedToo,
       limit,
       client,
