@@ -39,7 +39,7 @@ export interface StartOptions {
   readonly resultTimeout?: Duration;
   /** Default none. */
   readonly startDelay?: Duration;
-  /** Links events and log lines. Default: the job's id. */
+  /** Links the job's book, events and log lines. Default: a new UUID, which the server makes. */
   readonly correlationId?: string;
   /** Limits the open jobs of a key. Default: as the blueprint says. */
   readonly concurrency?: ConcurrencyOption;

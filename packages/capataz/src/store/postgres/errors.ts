@@ -1,5 +1,3 @@
-import { CapatazError } from '../../protocol/errors.ts';
-
 /** Classes and codes of SQLSTATE that are the server's or the network's trouble, none of them ours. */
 const outages: Readonly<Record<string, string>> = {
   '08': 'the connection failed',
@@ -76,24 +74,4 @@ export function outage(error: unknown): string | null {
     if (why !== undefined) return why;
   }
   return null;
-}
-
-/** The refusal of what was certainly not stored. */
-export function unavailable(why: string, cause?: unknown): CapatazError {
-  return new CapatazError(
-    'STORE_UNAVAILABLE',
-    `The store does not answer: ${why}. Nothing was changed.`,
-    undefined,
-    cause,
-  );
-}
-
-/** The refusal of what was asked and not answered: it may have been committed before. */
-export function uncertain(why: string, cause?: unknown): CapatazError {
-  return new CapatazError(
-    'STORE_UNAVAILABLE',
-    `The store does not answer: ${why}. It is unknown whether it was stored.`,
-    undefined,
-    cause,
-  );
 }

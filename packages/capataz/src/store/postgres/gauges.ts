@@ -2,9 +2,10 @@ import type { Job, Task } from '../../core/job.ts';
 import type { Phase } from '../../core/phase.ts';
 import type { JobStatus } from '../../core/status.ts';
 import type { CausesQuery, Counts, Due, DuePage, JobCauses } from '../contract.ts';
+import { deadlinesOf } from '../rows.ts';
 import { deadlineList, isRunnable, PhaseCounter } from '../rules.ts';
 import type { Connections } from './connections.ts';
-import { deadlinesOf, type JobRow, jobOf, type TaskRow, taskOf } from './rows.ts';
+import { type JobRow, jobOf, type TaskRow, taskOf } from './rows.ts';
 import type { Session } from './statements.ts';
 
 /** What is due, what moves each job, and how many there are. */

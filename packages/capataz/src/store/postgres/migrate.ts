@@ -1,15 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import type { ClientBase } from 'pg';
 import { CapatazError } from '../../protocol/errors.ts';
-
-/** A step of the schema. Once released it never changes; a test keeps the list of checksums. */
-export interface Migration {
-  readonly number: number;
-  readonly name: string;
-  readonly text: string;
-  /** Programs that don't know it can't work on the schema. */
-  readonly breaking: boolean;
-}
+import { type Migration, migrationsIn } from '../migrations.ts';
 
 interface Applied {
   readonly number: number;
@@ -18,17 +9,7 @@ interface Applied {
 }
 
 export function readMigrations(): Migration[] {
-  const folder = new URL('./migrations/', import.meta.url);
-  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
-  return names.sort().map((name) => {
-    const text = readFileSync(new URL(name, folder), 'utf8');
-    return {
-      number: Number(name.slice(0, 4)),
-      name,
-      text,
-      breaking: text.startsWith('-- breaking: yes\n'),
-    };
-  });
+  return migrationsIn(new URL('./migrations/', import.meta.url));
 }
 
 /**

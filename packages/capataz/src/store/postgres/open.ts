@@ -1,10 +1,11 @@
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
+import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { Connections } from './connections.ts';
 import { clientConfig, type Driver, type DriverSettings, loadDriver, openPool } from './driver.ts';
-import { outage, unavailable } from './errors.ts';
+import { outage } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore, type PostgresStore } from './store.ts';

@@ -19,9 +19,10 @@ import type {
   StuckQuery,
 } from '../contract.ts';
 import { addressKey } from '../memory/inbox.ts';
+import { entriesOf, type HistoryRow } from '../rows.ts';
 import type { Connections } from './connections.ts';
 import { jobList } from './job-list.ts';
-import { entriesOf, type HistoryRow, type JobRow, jobOf, type TaskRow, taskOf } from './rows.ts';
+import { type JobRow, jobOf, type TaskRow, taskOf } from './rows.ts';
 
 /** What is read outside of commits. `given` is the instant of a test, null where the server's counts. */
 export class Reads {

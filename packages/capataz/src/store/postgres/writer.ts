@@ -1,7 +1,7 @@
 import type { Work, WorkOutcome } from '../contract.ts';
+import { unavailable } from '../refusals.ts';
 import { applyWork } from './apply.ts';
 import type { Connections, Write } from './connections.ts';
-import { unavailable } from './errors.ts';
 import { load } from './load.ts';
 import { Touched } from './touched.ts';
 import { writesOf } from './write-back.ts';

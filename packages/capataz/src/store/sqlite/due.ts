@@ -1,7 +1,7 @@
 import type { Due, DuePage } from '../contract.ts';
+import { deadlinesOf } from '../rows.ts';
 import { deadlineList } from '../rules.ts';
 import type { Reads } from './reads.ts';
-import { deadlinesOf } from './rows.ts';
 
 /**
  * The heads of the four lists of deadlines, merged. One more than the limit is read of each, so

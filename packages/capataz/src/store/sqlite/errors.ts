@@ -1,5 +1,3 @@
-import { CapatazError } from '../../protocol/errors.ts';
-
 /** Primary result codes of SQLite: the machine's troubles, none of which our code can cause. */
 const outages: Readonly<Record<number, string>> = {
   5: 'another process holds the database',
@@ -26,24 +24,4 @@ export function isBusy(error: unknown): boolean {
 export function outage(error: unknown): string | null {
   const code = primaryCode(error);
   return code === null ? null : (outages[code] ?? null);
-}
-
-/** The refusal of what was certainly not stored. */
-export function unavailable(why: string, cause?: unknown): CapatazError {
-  return new CapatazError(
-    'STORE_UNAVAILABLE',
-    `The store does not answer: ${why}. Nothing was changed.`,
-    undefined,
-    cause,
-  );
-}
-
-/** The refusal of what was asked and not answered: it may have been committed before. */
-export function uncertain(why: string, cause?: unknown): CapatazError {
-  return new CapatazError(
-    'STORE_UNAVAILABLE',
-    `The store does not answer: ${why}. It is unknown whether it was stored.`,
-    undefined,
-    cause,
-  );
 }

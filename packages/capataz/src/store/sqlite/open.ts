@@ -1,7 +1,8 @@
 import type { Clock } from '../../std/clock.ts';
+import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { foldWal, openReading, openWriting } from './database.ts';
-import { outage, unavailable } from './errors.ts';
+import { outage } from './errors.ts';
 import { type Holder, livingHolder, StoreLock } from './lock.ts';
 import { migrate } from './migrate.ts';
 import { createFolder, type StorePlace, storePaths } from './paths.ts';

@@ -23,17 +23,10 @@ import type {
   StuckAttempt,
   StuckQuery,
 } from '../contract.ts';
+import { deadlinesOf, entriesOf, type HistoryRow } from '../rows.ts';
 import { deadlineList, isRunnable, PhaseCounter } from '../rules.ts';
 import { jobList } from './job-list.ts';
-import {
-  deadlinesOf,
-  entriesOf,
-  type HistoryRow,
-  type JobRow,
-  jobOf,
-  type TaskRow,
-  taskOf,
-} from './rows.ts';
+import { type JobRow, jobOf, type TaskRow, taskOf } from './rows.ts';
 import { Statements } from './statements.ts';
 
 /** The connection that reads, on the engine's own thread: it sees every commit that was answered. */

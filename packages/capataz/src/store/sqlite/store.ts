@@ -30,10 +30,11 @@ import type {
   WorkerTouch,
   WorkOutcome,
 } from '../contract.ts';
+import { unavailable } from '../refusals.ts';
 import type { StoreTime } from '../store-time.ts';
 import { duePage } from './due.ts';
 import { decodeOutcome, encodeWork } from './encode.ts';
-import { outage, unavailable } from './errors.ts';
+import { outage } from './errors.ts';
 import type { StoreLock } from './lock.ts';
 import type { Answer, Done, Operation } from './messages.ts';
 import type { DatabasePlace } from './place.ts';

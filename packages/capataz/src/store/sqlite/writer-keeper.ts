@@ -1,5 +1,5 @@
 import type { Clock } from '../../std/clock.ts';
-import { unavailable } from './errors.ts';
+import { unavailable } from '../refusals.ts';
 import type { Done, Operation, WriterOptions } from './messages.ts';
 import type { DatabasePlace } from './place.ts';
 import { WriterLink } from './writer-link.ts';

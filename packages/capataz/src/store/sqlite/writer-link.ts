@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { InternalError } from '../../std/assert.ts';
-import { unavailable, uncertain } from './errors.ts';
+import { unavailable, uncertain } from '../refusals.ts';
 import type { Done, FromWriter, Operation, Reply, WriterOptions } from './messages.ts';
 import { messagesIn, parcelOf } from './texts.ts';
 
