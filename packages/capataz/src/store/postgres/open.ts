@@ -1,12 +1,20 @@
+import {
+  clientConfig,
+  type Driver,
+  type DriverSettings,
+  isPostgresUrl,
+  isSchemaName,
+  loadDriver,
+} from '../../postgres/driver.ts';
+import { outage } from '../../postgres/errors.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { Connections } from './connections.ts';
-import { clientConfig, type Driver, type DriverSettings, loadDriver, openPool } from './driver.ts';
-import { outage } from './errors.ts';
 import { migrate } from './migrate.ts';
+import { openPool } from './pool.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore, type PostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
@@ -38,9 +46,10 @@ export interface PostgresStoreOptions {
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { url, schema = 'capataz', connections = 4, clock } = options;
   const { connectTimeoutMs = 5_000, statementTimeoutMs = 30_000, random = systemRandom } = options;
-  checkSchema(schema);
-  const settings = { url: checkedUrl(url), schema, connectTimeoutMs, statementTimeoutMs };
-  const driver = await loadDriver();
+  check(url, schema);
+  const name = `capataz ${schema}`;
+  const settings = { url, name, schema, connectTimeoutMs, statementTimeoutMs };
+  const driver = await installedDriver();
   await prepare(driver, settings);
   const others = new Connections(openPool(driver, settings, connections));
   const writing = new Connections(openPool(driver, settings, 1));
@@ -70,15 +79,19 @@ async function prepare(driver: Driver, settings: DriverSettings): Promise<void> 
   }
 }
 
-/** It is put into statements, and into a parameter that knows no quotes. */
-function checkSchema(schema: string): void {
-  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return;
-  throw new CapatazError('STORE_UNAVAILABLE', `"${schema}" is no name of a schema.`);
+async function installedDriver(): Promise<Driver> {
+  const driver = await loadDriver();
+  if (driver !== null) return driver;
+  const message = 'The PostgreSQL store needs the package pg: npm install pg';
+  throw new CapatazError('STORE_UNAVAILABLE', message);
 }
 
-/** The URL holds a password, so that no part of it is repeated in an error. */
-function checkedUrl(url: string): string {
-  const protocol = URL.canParse(url) ? new URL(url).protocol : '';
-  if (protocol === 'postgres:' || protocol === 'postgresql:') return url;
-  throw new CapatazError('STORE_UNAVAILABLE', 'The URL of the store has to begin with postgres://');
+function check(url: string, schema: string): void {
+  if (!isPostgresUrl(url)) {
+    const message = 'The URL of the store has to begin with postgres://';
+    throw new CapatazError('STORE_UNAVAILABLE', message);
+  }
+  if (!isSchemaName(schema)) {
+    throw new CapatazError('STORE_UNAVAILABLE', `"${schema}" is no name of a schema.`);
+  }
 }

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
+import { clientConfig, type Driver, type DriverSettings } from '../../postgres/driver.ts';
 import { type CancelTimer, type Clock, delay } from '../../std/clock.ts';
-import { clientConfig, type Driver, type DriverSettings } from './driver.ts';
 
 export interface WakeUpParts {
   readonly driver: Driver;
