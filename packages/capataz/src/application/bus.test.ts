@@ -34,15 +34,9 @@ test('S-47: a configured RabbitMQ takes what jobs emit, also what waited for it;
 test('S-47: so does a configured PostgreSQL', async () => {
   const database = await postgresService();
   const room = new PostgresRoom(database.url);
-  // The setting names no schema: a database of its own.
-  const name = room.schema;
-  await room.rows(`CREATE DATABASE ${name}`);
   try {
-    const url = new URL(database.url);
-    url.pathname = name;
-    await emitted({ busUrl: url.href, direct: createPostgresBus({ url: url.href }) });
+    await emitted({ busUrl: room.url, direct: createPostgresBus({ url: room.url }) });
   } finally {
-    await room.rows(`DROP DATABASE ${name} WITH (FORCE)`);
     await room[Symbol.asyncDispose]();
     await database.close();
   }

@@ -41,17 +41,6 @@ export async function loadDriver(): Promise<Driver | null> {
   }
 }
 
-/** The URL holds a password, so that no part of it is to be repeated in an error. */
-export function isPostgresUrl(url: string): boolean {
-  const protocol = URL.canParse(url) ? new URL(url).protocol : '';
-  return protocol === 'postgres:' || protocol === 'postgresql:';
-}
-
-/** It is put into statements, and into a parameter that knows no quotes. */
-export function isSchemaName(schema: string): boolean {
-  return /^[a-z_][a-z0-9_]{0,62}$/.test(schema);
-}
-
 /** With limits on everything that could wait for ever. */
 export function clientConfig(driver: Driver, settings: DriverSettings): ClientConfig {
   const { url, name, schema, connectTimeoutMs, statementTimeoutMs, parameters = [] } = settings;

@@ -4,8 +4,6 @@ import {
   clientConfig,
   type Driver,
   type DriverSettings,
-  isPostgresUrl,
-  isSchemaName,
   loadDriver,
 } from '../../postgres/driver.ts';
 import { isLost, outage, sqlState } from '../../postgres/errors.ts';
@@ -173,15 +171,6 @@ export class PostgresLink {
 
 export function closedError(): BusError {
   return new BusError('closed', 'this bus was closed');
-}
-
-/** @throws BusError `invalid`; the URL holds a password, so that no part of it is repeated. */
-export function checkPlace(url: string, schema: string): void {
-  if (!isPostgresUrl(url)) {
-    const form = 'postgres://user:password@host:port/database';
-    throw new BusError('invalid', `the URL of PostgreSQL must be ${form}`);
-  }
-  if (!isSchemaName(schema)) throw new BusError('invalid', `"${schema}" is no name of a schema`);
 }
 
 /** Data and lengths that the server will never take. */

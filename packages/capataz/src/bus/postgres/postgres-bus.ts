@@ -1,3 +1,4 @@
+import { type Place, readPlace } from '../../postgres/place.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
 import { type Log, silentLog } from '../../std/log.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
@@ -17,15 +18,16 @@ import { BusCounts } from '../counts.ts';
 import { encodeChecked, envelopeCodec } from '../envelope.ts';
 import { reviewDead } from './dead-letters.ts';
 import { declareName } from './declare.ts';
-import { checkPlace, closedError, PostgresLink } from './link.ts';
+import { closedError, PostgresLink } from './link.ts';
 import { PostgresPublisher } from './publisher.ts';
 import { consume } from './subscription.ts';
 
 export interface PostgresBusOptions {
-  /** `postgres://user:password@host:port/database` */
+  /**
+   * `postgres://user:password@host:port/database`; `?schema=` says where the tables lie, made if it is not
+   * there. Default `capataz_bus`.
+   */
   readonly url: string;
-  /** Where the tables lie; made if it is not there. Default `capataz_bus`. */
-  readonly schema?: string;
   /** Shown by the server for its connections. Default `capataz`. */
   readonly name?: string;
   /** Default `envelopeCodec`. */
@@ -40,7 +42,6 @@ export interface PostgresBusOptions {
   readonly log?: Log;
 }
 
-const defaultSchema = 'capataz_bus';
 /** What the server allows a statement. */
 const statementTimeoutMs = 10_000;
 /** On a consumer's link something is asked every 3 s, and the next events wait behind the answer. */
@@ -60,12 +61,16 @@ const consumerParameters = ['-c synchronous_commit=off', '-c idle_session_timeou
  * @throws BusError `invalid` for a URL or a schema that is none
  */
 export function createPostgresBus(options: PostgresBusOptions): Bus {
-  checkPlace(options.url, options.schema ?? defaultSchema);
-  return new PostgresBus(options);
+  const place = readPlace(options.url, 'capataz_bus');
+  if ('problem' in place) {
+    throw new BusError('invalid', `the URL of PostgreSQL ${place.problem}`);
+  }
+  return new PostgresBus(options, place);
 }
 
 class PostgresBus implements Bus {
   readonly #options: PostgresBusOptions;
+  readonly #place: Place;
   readonly #codec: BusCodec;
   readonly #log: Log;
   readonly #clock: Clock;
@@ -77,8 +82,9 @@ class PostgresBus implements Bus {
   readonly #gone = new Map<string, Set<string>>();
   #isClosed = false;
 
-  constructor(options: PostgresBusOptions) {
+  constructor(options: PostgresBusOptions, place: Place) {
     this.#options = options;
+    this.#place = place;
     this.#codec = options.codec ?? envelopeCodec;
     this.#log = options.log ?? silentLog;
     this.#clock = options.clock ?? systemClock;
@@ -154,15 +160,9 @@ class PostgresBus implements Bus {
     parameters: readonly string[] = [],
   ): Promise<PostgresLink> {
     if (this.#isClosed) throw closedError();
-    const {
-      url,
-      schema = defaultSchema,
-      name = 'capataz',
-      connectTimeoutMs = 10_000,
-    } = this.#options;
+    const { name = 'capataz', connectTimeoutMs = 10_000 } = this.#options;
     const link = await PostgresLink.open({
-      url,
-      schema,
+      ...this.#place,
       name: `${name} ${what}`,
       connectTimeoutMs,
       statementTimeoutMs,

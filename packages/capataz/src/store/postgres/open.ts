@@ -2,28 +2,29 @@ import {
   clientConfig,
   type Driver,
   type DriverSettings,
-  isPostgresUrl,
-  isSchemaName,
   loadDriver,
 } from '../../postgres/driver.ts';
 import { outage } from '../../postgres/errors.ts';
+import { type Place, readPlace } from '../../postgres/place.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
+import type { Store } from '../contract.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { Connections } from './connections.ts';
 import { migrate } from './migrate.ts';
 import { openPool } from './pool.ts';
 import { Reads } from './reads.ts';
-import { OpenPostgresStore, type PostgresStore } from './store.ts';
+import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
 
 export interface PostgresStoreOptions {
-  /** `postgres://user:password@host:port/database` */
+  /**
+   * `postgres://user:password@host:port/database`. The tables lie in the schema that `?schema=` names,
+   * by default `capataz`; it is made if it is not there.
+   */
   readonly url: string;
-  /** Where the tables lie; made if it is not there. Default `capataz`. */
-  readonly schema?: string;
   /** Connections besides the one that commits. Default 4. */
   readonly connections?: number;
   /** How long a connection may take to come about. Default 5 s. */
@@ -43,10 +44,10 @@ export interface PostgresStoreOptions {
  * Opens a store that several instances share.
  * @throws CapatazError STORE_NEWER, STORE_UNAVAILABLE
  */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, schema = 'capataz', connections = 4, clock } = options;
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const { connections = 4, clock } = options;
   const { connectTimeoutMs = 5_000, statementTimeoutMs = 30_000, random = systemRandom } = options;
-  check(url, schema);
+  const { url, schema } = placeOf(options.url);
   const name = `capataz ${schema}`;
   const settings = { url, name, schema, connectTimeoutMs, statementTimeoutMs };
   const driver = await installedDriver();
@@ -86,12 +87,9 @@ async function installedDriver(): Promise<Driver> {
   throw new CapatazError('STORE_UNAVAILABLE', message);
 }
 
-function check(url: string, schema: string): void {
-  if (!isPostgresUrl(url)) {
-    const message = 'The URL of the store has to begin with postgres://';
-    throw new CapatazError('STORE_UNAVAILABLE', message);
-  }
-  if (!isSchemaName(schema)) {
-    throw new CapatazError('STORE_UNAVAILABLE', `"${schema}" is no name of a schema.`);
-  }
+function placeOf(url: string): Place {
+  const place = readPlace(url, 'capataz');
+  if ('problem' in place)
+    throw new CapatazError('CONFIG_INVALID', `the URL of the store ${place.problem}`);
+  return place;
 }
