@@ -11,7 +11,12 @@ import { VirtualClock } from '../../testing/virtual-clock.ts';
 import { type Bus, BusError } from '../contract.ts';
 import { pickyCodec } from '../fixtures/picky-codec.ts';
 import { TcpProxy } from '../fixtures/tcp-proxy.ts';
-import { busSource, createSubscriber, type SubscriberStatus } from '../subscriber.ts';
+import {
+  busSource,
+  createSubscriber,
+  type Subscriber,
+  type SubscriberStatus,
+} from '../subscriber.ts';
 import { PostgresRoom } from './fixtures/postgres-room.ts';
 import { readMigrations } from './link.ts';
 import { createPostgresBus, type PostgresBusOptions } from './postgres-bus.ts';
@@ -247,6 +252,54 @@ test('H-n two instances share the events of one name, each of them once', async 
     );
   }
   await until(async () => (await scene.room.rows('SELECT FROM entries')).length === 0);
+});
+
+test('H-n H-x two instances: whichever connections are ended, every name gets every event, and nothing is left', async () => {
+  await using room = new PostgresRoom(service.url);
+  const name = room.schema.slice(-20);
+  const buses = ['one', 'two'].map((which) =>
+    createPostgresBus({ url: room.url, name: `${name} ${which}` }),
+  );
+  await using closing = new AsyncDisposableStack();
+  for (const bus of buses) closing.defer(() => bus.close());
+  const exchange = 'topico.tareas';
+  const heard = new Map(['a', 'b'].map((durable) => [durable, new Set<string>()]));
+  const subscribers: Subscriber[] = [];
+  closing.defer(async () => {
+    await Promise.all(subscribers.map((subscriber) => subscriber.stop()));
+  });
+  for (const bus of buses) {
+    for (const [durable, ids] of heard) {
+      const queue = { durable, exchange, patterns: ['#'] };
+      await bus.declare(queue);
+      const reconnect = { initialDelayMs: 10, maxDelayMs: 50 };
+      const handle = ({ id }: { id: string }): void => void ids.add(id);
+      subscribers.push(
+        createSubscriber({ name: durable, source: busSource(bus, queue), reconnect, handle }),
+      );
+    }
+  }
+  const victims = ['one publisher', 'two publisher', 'one a', 'two a', 'one b', 'two b'];
+  const ids = numbered(1_200);
+  for (let done = 0; done < ids.length; done += 50) {
+    const ending = room.terminate(`${name} ${victims[(done / 50) % victims.length]}`);
+    // As a relay does: again under the same id, until it is confirmed.
+    const post = async (id: string): Promise<void> =>
+      until(
+        () =>
+          buses[Number(id) % 2]?.publish(exchange, eventOf(id)).then(
+            () => true,
+            () => false,
+          ) ?? true,
+      );
+    await Promise.all([ending, ...ids.slice(done, done + 50).map(post)]);
+  }
+  for (const got of heard.values()) await until(() => got.size === ids.length);
+  // Also what was published twice, because its confirmation was lost.
+  await until(async () => (await room.rows('SELECT FROM entries')).length === 0);
+  await Promise.all(subscribers.map((subscriber) => subscriber.stop()));
+  assert.deepEqual(await room.rows('SELECT sum(length) AS length FROM names'), [{ length: '0' }]);
+  assert.deepEqual(await room.rows('SELECT FROM consumers'), []);
 });
 
 test('C-k two instances: a name that another instance declares has what is published from then on', async () => {
