@@ -448,7 +448,7 @@ test('B-099 neither a wrong password nor a wrong URL is repeated in the error', 
   assert.throws(() => createPostgresBus({ url: 'marked-secret' }), noSecret);
   assert.throws(
     () => createPostgresBus({ url: `${service.url}?schema=A` }),
-    /names "A", which is no schema/,
+    /names "A", which is no name of a schema/,
   );
 });
 
