@@ -20,7 +20,9 @@ export function readPlace(
   const schema = url.searchParams.get('schema') ?? defaultSchema;
   // It is put into statements, and into a parameter that knows no quotes.
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
-    return { problem: `names "${schema}", which is no name of a schema: small letters, digits and _` };
+    return {
+      problem: `names "${schema}", which is no name of a schema: small letters, digits and _`,
+    };
   url.searchParams.delete('schema');
   return { url: url.href, schema };
 }
