@@ -24,7 +24,10 @@ import type {
   Memo,
   OutboxPage,
   OutboxVerdict,
+  ScheduleChange,
+  ScheduleOutcome,
   Store,
+  StoredSchedule,
   StoredWorker,
   StuckAttempt,
   StuckQuery,
@@ -55,6 +58,7 @@ import {
   withoutPayloads,
 } from './reads.ts';
 import { forgetEnded } from './retention.ts';
+import { keepSchedule, schedulesOf } from './schedules.ts';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -269,6 +273,15 @@ class MemoryStore implements Store {
 
   async forgetLetters(olderThanMs: number, limit: number): Promise<number> {
     return forgetResolved(this.#data, this.#begin() - olderThanMs, limit);
+  }
+
+  async schedules(names?: readonly string[]): Promise<StoredSchedule[]> {
+    this.#begin();
+    return schedulesOf(this.#data, names);
+  }
+
+  async keepSchedule(name: string, change: ScheduleChange): Promise<ScheduleOutcome> {
+    return keepSchedule(this.#data, name, change, this.#begin());
   }
 
   async stuck(query: StuckQuery): Promise<StuckAttempt[]> {
