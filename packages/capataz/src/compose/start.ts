@@ -31,7 +31,7 @@ import {
 } from './composition.ts';
 import { engineOptions } from './engine-options.ts';
 import { checkExposure, isOpenToWorkers } from './exposure.ts';
-import { checkSchedules, configuredSchedules, slotRunners } from './job-schedules.ts';
+import { checkSchedules, configuredSchedules, JobSchedules } from './job-schedules.ts';
 import { localFiles } from './local-files.ts';
 import { OwnClients } from './own-clients.ts';
 import { createSchedules } from './schedules.ts';
@@ -137,7 +137,8 @@ async function startParts(
   const listening =
     bus === null ? [] : await made(composition.subscriptions ?? [], { ...surroundings, bus });
   const subscriptions = new Subscriptions(listening, starting);
-  const { engine, http } = await createParts(starting, blueprints, subscriptions);
+  const parts = await createParts(starting, blueprints, subscriptions);
+  const { engine, http, jobSchedules } = parts;
   const feeds = (await made(composition.feeds ?? [], surroundings)).map(
     (options) => new Feed(options, { events: engine.events, clock, log }),
   );
@@ -160,23 +161,13 @@ async function startParts(
   await composition.onStart?.(server);
   closing.defer(() => allOf(schedules, (schedule) => schedule.stop(drainMs())));
   for (const schedule of schedules) schedule.start();
-  startSlots(starting, engine);
+  // What starts jobs stops before the engine does.
+  closing.defer(() => jobSchedules.stop());
+  jobSchedules.start();
   // They come last and stop first: what they handle may use everything else.
   closing.defer(() => subscriptions.stop());
   subscriptions.start();
   return server;
-}
-
-/** The jobs of `schedules.toml`; what starts them stops before the engine does. */
-function startSlots(
-  { name, entries, schedules, closing, clock, log }: Starting,
-  engine: Engine,
-): void {
-  const { jobs } = engine;
-  const client = defaultClient(name, entries);
-  const runners = slotRunners(schedules, { client, jobs, clock, log });
-  closing.defer(() => allOf(runners, (runner) => runner.stop()));
-  for (const runner of runners) runner.start();
 }
 
 /** Whose jobs are those that nobody else's name stands on. */
@@ -190,12 +181,19 @@ async function warnOfEvents({ store, log }: Starting): Promise<void> {
   log.warn('events wait for a bus, and none is configured: set bus_url', { events: outbox });
 }
 
+interface Parts {
+  readonly engine: Engine;
+  readonly http: HttpServer;
+  readonly jobSchedules: JobSchedules;
+}
+
 async function createParts(
-  { name, config, entries, clients, store, surroundings, composition, closing, ...world }: Starting,
+  starting: Starting,
   blueprints: readonly Blueprint[],
   subscriptions: Subscriptions,
-): Promise<{ readonly engine: Engine; readonly http: HttpServer }> {
-  const { clock, random, log } = world;
+): Promise<Parts> {
+  const { name, config, entries, schedules, clients, store } = starting;
+  const { surroundings, composition, closing, clock, random, log } = starting;
   const shared = { clock, random, log, ...localFiles({ config, clock, random, log }) };
   const breakers = new Breakers({ clock, log, judge: judgeBus });
   const { bus } = surroundings;
@@ -224,6 +222,11 @@ async function createParts(
     liveForMs: (name) => subscriptions.liveForMs(name),
     client: clientReader(entries),
   });
+  const jobSchedules = new JobSchedules(schedules, {
+    ...{ store, clock, log, jobs: engine.jobs, file: config.schedules },
+    client: defaultClient(name, entries),
+    meter: (...told) => metrics.onSlots(...told),
+  });
   const routes = await made(composition.routes ?? [], surroundings);
   const http = createHttpServer({
     ...shared,
@@ -236,13 +239,14 @@ async function createParts(
     },
     version: packageVersion(),
     publicUrl: config.publicUrl,
+    schedules: jobSchedules,
     metrics: {
       scrape: (accept) => metrics.scrape(accept),
       token: config.metricsToken,
     },
     furtherRoutes: [...testClockRoutes(clock), ...routes],
   });
-  return { engine, http };
+  return { engine, http, jobSchedules };
 }
 
 /** Those of the folder and those in code; one that is in both counts once. */
