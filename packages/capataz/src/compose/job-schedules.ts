@@ -51,7 +51,9 @@ export function checkSchedules(
       ...(isKnown ? [] : [`${place} client: there is no client "${client}"`]),
     ];
   });
-  if (problems.length > 0) throw new CapatazError('CONFIG_INVALID', problems.join('\n'));
+  if (problems.length > 0) {
+    throw new CapatazError('CONFIG_INVALID', problems.join('\n'), { schedules: file });
+  }
 }
 
 export interface JobSchedulesParts {

@@ -39,7 +39,8 @@ export class SlotRunner {
   readonly #stopping = new AbortController();
   #cancelAlarm: CancelTimer = () => undefined;
   #passing: Promise<void> = Promise.resolve();
-  #startedAt = 0;
+  /** Null: it only pauses and resumes what others run. */
+  #startedAt: number | null = null;
   #hasCaughtUp = false;
 
   constructor(parts: SlotRunnerParts) {
@@ -80,6 +81,7 @@ export class SlotRunner {
 
   /** After a pass that is under way. */
   #look(): void {
+    if (this.#startedAt === null) return;
     this.#passing = this.#passing.then(() => this.#pass());
   }
 
@@ -120,8 +122,9 @@ export class SlotRunner {
   async #read(): Promise<StoredSchedule> {
     const stored = await this.#row.read();
     if (stored !== null && this.#hasCaughtUp) return stored;
-    const last = await this.#jobs.last(this.#parts.clock.now());
-    const known = stored ?? (await this.#row.begin(last?.slot ?? this.#startedAt));
+    const now = this.#parts.clock.now();
+    const last = await this.#jobs.last(now);
+    const known = stored ?? (await this.#row.begin(last?.slot ?? this.#startedAt ?? now));
     this.#hasCaughtUp = true;
     if (last === null || last.slot <= known.handled) return known;
     const { slot, job: jobId } = last;

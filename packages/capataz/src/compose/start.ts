@@ -48,6 +48,8 @@ export interface StartOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Default true. Else they can be seen, paused and resumed, and no slot of them starts. */
+  readonly runsSchedules?: boolean;
   /** In development a changed graph under the same version is a warning, not an end. */
   readonly allowChangedGraphs?: boolean;
 }
@@ -71,7 +73,7 @@ interface Starting extends StartOptions {
  * @throws CapatazError CONFIG_INVALID, BLUEPRINT_INVALID, BLUEPRINT_CHANGED, STORE_IN_USE, …
  */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
-  const { config, composition, clock, log } = options;
+  const { config, composition, clock, log, runsSchedules = true } = options;
   const entries = accessEntries(config);
   checkExposure(config, entries, clock);
   if (clock instanceof MovableClock) {
@@ -81,7 +83,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const setup = { config, settings: options.settings, clock, log };
   const found = await allBlueprints(composition, setup);
   const schedules = configuredSchedules(config, clock.now());
-  checkSchedules(schedules, config.schedules, { blueprints: found, entries });
+  if (runsSchedules) {
+    checkSchedules(schedules, config.schedules, { blueprints: found, entries });
+  }
   let drainMs = 0;
   const closing = new AsyncDisposableStack();
   try {
@@ -163,7 +167,7 @@ async function startParts(
   for (const schedule of schedules) schedule.start();
   // What starts jobs stops before the engine does.
   closing.defer(() => jobSchedules.stop());
-  jobSchedules.start();
+  if (starting.runsSchedules ?? true) jobSchedules.start();
   // They come last and stop first: what they handle may use everything else.
   closing.defer(() => subscriptions.stop());
   subscriptions.start();

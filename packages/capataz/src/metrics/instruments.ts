@@ -77,7 +77,7 @@ export function createInstruments(registry: Registry) {
     ),
     scheduleSlots: counter(
       'schedule_slots_total',
-      'Slots of schedules by what became of them: started, busy, blackout, missed or refused',
+      'Slots of schedules by what became of them: started, busy, blackout, missed or refused. A run of slots that was left out at once counts as 1,000 at most',
       ['schedule', 'outcome'],
     ),
     loopLag: gauge(

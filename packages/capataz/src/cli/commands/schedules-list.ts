@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ScheduleView, SlotRecordView } from '../../client/index.ts';
-import { clientCommand, withSession } from '../command.ts';
+import { type ClientSession, clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { oneLine, type Printer } from '../output.ts';
 
@@ -10,7 +10,7 @@ export function schedulesListCommand(context: CliContext): Command {
     'List the schedules of a server: next starts, pauses, and what became of the last slots.',
   );
   return command.action(() =>
-    withSession(command, context, async ({ client, print, asJson }) => {
+    onSchedules(command, context, async ({ client, print, asJson }) => {
       const schedules = await client.schedules.list();
       if (asJson) return print.json({ schedules });
       const header = ['SCHEDULE', 'RULE', 'ZONE', `NEXT (${print.zone})`, 'LAST', ''];
@@ -20,6 +20,15 @@ export function schedulesListCommand(context: CliContext): Command {
       );
     }),
   );
+}
+
+/** Where no server runs, what is remembered can be seen and changed all the same. */
+export function onSchedules(
+  command: Command,
+  context: CliContext,
+  work: (session: ClientSession) => Promise<void>,
+): Promise<void> {
+  return withSession(command, context, work, { needsSchedules: true });
 }
 
 function rowOf(schedule: ScheduleView, print: Printer): string[] {

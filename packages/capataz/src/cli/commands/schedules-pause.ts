@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { clientCommand, withSession } from '../command.ts';
+import { clientCommand } from '../command.ts';
 import type { CliContext } from '../context.ts';
+import { onSchedules } from './schedules-list.ts';
 
 export function schedulesPauseCommand(context: CliContext): Command {
   const command = clientCommand(
@@ -8,7 +9,7 @@ export function schedulesPauseCommand(context: CliContext): Command {
     'Pause a schedule: no slot of it starts until it is resumed, on any instance.',
   );
   return command.action((name: string) =>
-    withSession(command, context, async ({ client, print, asJson }) => {
+    onSchedules(command, context, async ({ client, print, asJson }) => {
       const schedule = await client.schedules.pause(name);
       if (asJson) print.json(schedule);
       else print.line(`${name} is paused`);
@@ -22,7 +23,7 @@ export function schedulesResumeCommand(context: CliContext): Command {
     'Resume a schedule; its catch_up decides about the slots that came in the pause.',
   );
   return command.action((name: string) =>
-    withSession(command, context, async ({ client, print, asJson }) => {
+    onSchedules(command, context, async ({ client, print, asJson }) => {
       const schedule = await client.schedules.resume(name);
       if (asJson) return print.json(schedule);
       const { paused, paused_by, next_starts } = schedule;
