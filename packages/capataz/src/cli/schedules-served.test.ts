@@ -173,6 +173,16 @@ test('A-44: capataz schedules list, pause and resume', () =>
     assert.match(resumed.stdout, /^hourly is resumed: next 2026-01-01 08:\d\d:\d\d UTC\n$/);
     await served.clock.advance(0);
     assert.match((await capataz('list')).stdout, /^hourly .* missed: catch_up = "skip"$/m);
+    const shown = await capataz('show', 'hourly');
+    assert.match(
+      shown.stdout,
+      /^rule +cron 0 .*, Asia\/Kathmandu\n[\s\S]*^blackouts +noon: skip\n/m,
+    );
+    assert.match(
+      shown.stdout,
+      /\n\nSLOT \(UTC\) +TO +BECAME +JOB OR REASON\n2026-01-01 01:15:00 +2026-01-01 05:15:00 +missed +catch_up = "skip"\n2026-01-01 00:15:00 +started +[0-9a-f-]{36}\n$/,
+    );
+    assert.equal((await capataz('show', 'nobody')).code, 4);
     const still = await capataz('resume', 'monthly');
     assert.equal(still.stdout, 'monthly is still paused: schedules.toml says so\n');
     const json = JSON.parse((await capataz('list', '--json')).stdout);

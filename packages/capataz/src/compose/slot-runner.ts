@@ -87,10 +87,12 @@ export class SlotRunner {
 
   async #pass(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    const { log, schedule } = this.#parts;
+    const { clock, log, schedule } = this.#parts;
     let ms = retryMs;
     try {
-      ms = await this.#deal();
+      const nextAt = await this.#deal();
+      // Time has gone on, and may have been set.
+      ms = Math.min(longestSleepMs, Math.max(1, nextAt - clock.now()));
     } catch (error) {
       const fields = { schedule: schedule.name, error };
       if (!this.#stopping.signal.aborted)
@@ -99,7 +101,7 @@ export class SlotRunner {
     this.#sleep(ms);
   }
 
-  /** @returns after how long to look again. */
+  /** @returns when to look again. */
   async #deal(): Promise<number> {
     const { clock, plan, schedule } = this.#parts;
     let stored = await this.#read();
@@ -108,14 +110,13 @@ export class SlotRunner {
     const isPaused = schedule.isPaused || pausedAt !== null;
     const found = dueSlots(plan, { handled, isPaused, resumedAt }, now, schedule.catchUp);
     for (const step of slotSteps(plan, handled, found, schedule.catchUp)) {
-      if (this.#stopping.signal.aborted) return 0;
+      if (this.#stopping.signal.aborted) break;
       // Another instance was quicker, or it was paused meanwhile.
       if (step.last <= stored.handled) continue;
       if (stored.pausedAt !== null) break;
       stored = await this.#take(step, stored);
     }
-    const nextAt = found.nextAt ?? Number.POSITIVE_INFINITY;
-    return Math.min(longestSleepMs, Math.max(1, nextAt - now));
+    return found.nextAt ?? Number.POSITIVE_INFINITY;
   }
 
   /** The last slot that has a job counts, also where whoever started it could not note it any more. */

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { overlapPolicies } from '../schedule/overlap.ts';
 import type { Schedule } from '../schedule/schedule.ts';
 import {
   everyMinute,
@@ -164,16 +163,13 @@ test('B-049: two instances; a changed entry replaces the old one, a removed one 
   assert.deepEqual(await world.started('other'), [2, 4]);
 });
 
-const started = {
-  allow: { slots: [1, 2, 3, 4, 5], open: [3, 4, 5], records: 'started' },
-  skip: { slots: [1, 4], open: [4], records: 'started busy started busy' },
-  queue: { slots: [1, 2, 3, 4, 5], open: [2, 3, 4, 5], records: 'started' },
-  cancel_previous: { slots: [1, 2, 3, 4, 5], open: [5], records: 'started' },
-} as const;
-
-for (const overlap of overlapPolicies) {
+for (const [overlap, slots, open, busy] of [
+  ['allow', [1, 2, 3, 4, 5], [3, 4, 5], []],
+  ['skip', [1, 4], [4], [2, 3, 5]],
+  ['queue', [1, 2, 3, 4, 5], [2, 3, 4, 5], []],
+  ['cancel_previous', [1, 2, 3, 4, 5], [5], []],
+] as const) {
   test(`B-050: two instances, overlap ${overlap}, jobs longer than the period: the rule acts once a slot and never on the slot's own job`, async () => {
-    const expected = started[overlap];
     const world = new Instances();
     const fields = { overlap, ...lastingFor('2m30s') };
     const [one] = [await world.start(fields), await world.start(fields)];
@@ -185,12 +181,12 @@ for (const overlap of overlapPolicies) {
       await world.advance(second);
     }
     await world.advance(10 * second);
-    assert.deepEqual(await world.started(), expected.slots);
-    assert.deepEqual(await world.open(), expected.open);
-    const outcomes = (await world.records()).map((record) => record.split(' ')[0]);
-    assert.equal(new Set(outcomes).size, new Set(expected.records.split(' ')).size);
-    const busy = overlap === 'skip' ? { busy: 3 } : {};
-    assert.deepEqual(world.counted, { started: expected.slots.length, ...busy });
+    assert.deepEqual(await world.started(), slots);
+    assert.deepEqual(await world.open(), open);
+    assert.deepEqual(world.counted, {
+      started: slots.length,
+      ...(busy.length === 0 ? {} : { busy: busy.length }),
+    });
     const jobs = await world.truth.jobs({ attributes: { schedule: 'tick' }, limit: 100 });
     const cancelled = jobs.filter(({ status }) => status === 'cancelled');
     assert.equal(cancelled.length, overlap === 'cancel_previous' ? 4 : 0);

@@ -4,6 +4,7 @@ import { schedulesCheckCommand } from './schedules-check.ts';
 import { schedulesListCommand } from './schedules-list.ts';
 import { schedulesPauseCommand, schedulesResumeCommand } from './schedules-pause.ts';
 import { schedulesPreviewCommand } from './schedules-preview.ts';
+import { schedulesShowCommand } from './schedules-show.ts';
 
 export function schedulesCommand(context: CliContext): Command {
   return new Command('schedules')
@@ -11,6 +12,7 @@ export function schedulesCommand(context: CliContext): Command {
       'See schedules, pause and resume them; check schedules.toml and see when it comes round.',
     )
     .addCommand(schedulesListCommand(context))
+    .addCommand(schedulesShowCommand(context))
     .addCommand(schedulesPauseCommand(context))
     .addCommand(schedulesResumeCommand(context))
     .addCommand(schedulesPreviewCommand(context))
