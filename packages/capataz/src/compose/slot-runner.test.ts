@@ -147,4 +147,7 @@ test('a wall clock that is set forward or back makes no slot twice', async () =>
   const started = await world.started();
   assert.deepEqual([...new Set(started)], started);
   assert.equal(started.at(-1), 11);
+  assert.ok(
+    world.lines.includes('the last slot lies ahead of the clock: nothing starts until then'),
+  );
 });

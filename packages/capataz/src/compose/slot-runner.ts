@@ -42,6 +42,7 @@ export class SlotRunner {
   /** Null: it only pauses and resumes what others run. */
   #startedAt: number | null = null;
   #hasCaughtUp = false;
+  #hasToldAhead = false;
 
   constructor(parts: SlotRunnerParts) {
     this.#parts = parts;
@@ -107,6 +108,7 @@ export class SlotRunner {
     let stored = await this.#read();
     const now = clock.now();
     const { handled, pausedAt, resumedAt } = stored;
+    this.#tellIfAhead(handled, now);
     const isPaused = schedule.isPaused || pausedAt !== null;
     const found = dueSlots(plan, { handled, isPaused, resumedAt }, now, schedule.catchUp);
     for (const step of slotSteps(plan, handled, found, schedule.catchUp)) {
@@ -131,6 +133,15 @@ export class SlotRunner {
     const { slot, job: jobId } = last;
     const started = { outcome: 'started', jobId, reason: null, wasCreated: false } as const;
     return this.#note({ first: slot, last: slot }, started, known);
+  }
+
+  /** Some clock has been wrong: this one, or that of whoever dealt with that slot. */
+  #tellIfAhead(handled: number, now: number): void {
+    if (this.#hasToldAhead || handled <= now + longestSleepMs) return;
+    this.#hasToldAhead = true;
+    const { log, schedule } = this.#parts;
+    const about = { schedule: schedule.name, last: instantText(handled) };
+    log.warn('the last slot lies ahead of the clock: nothing starts until then', about);
   }
 
   async #take(step: SlotStep, stored: StoredSchedule): Promise<StoredSchedule> {
