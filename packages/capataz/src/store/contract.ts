@@ -11,20 +11,8 @@ import type { JsonValue } from '../std/json.ts';
 import type { DeadLetter, DeadLetterQuery, OutboxPage, OutboxVerdict } from './outbox-contract.ts';
 import type { ScheduleChange, ScheduleOutcome, StoredSchedule } from './schedule-contract.ts';
 
-export type {
-  DeadLetter,
-  DeadLetterQuery,
-  LetterPlace,
-  OutboxEvent,
-  OutboxPage,
-  OutboxVerdict,
-} from './outbox-contract.ts';
-export type {
-  ScheduleChange,
-  ScheduleOutcome,
-  SlotRecord,
-  StoredSchedule,
-} from './schedule-contract.ts';
+export type * from './outbox-contract.ts';
+export type * from './schedule-contract.ts';
 
 /**
  * # The store
