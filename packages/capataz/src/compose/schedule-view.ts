@@ -56,7 +56,7 @@ function nextStarts(
   handled: number,
   now: number,
 ): readonly number[] {
-  const state = { handled, isPaused: false, resumedAt: null };
+  const state = { handled, resumedAt: null };
   const starts: number[] = [];
   // After a wall clock that was far ahead nothing starts before what was dealt with then.
   let next = handled > now ? plan.nextStart(handled) : dueSlots(plan, state, now, catchUp).nextAt;

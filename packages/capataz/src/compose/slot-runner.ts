@@ -107,15 +107,14 @@ export class SlotRunner {
     const { clock, plan, schedule } = this.#parts;
     let stored = await this.#read();
     const now = clock.now();
-    const { handled, pausedAt, resumedAt } = stored;
+    const { handled, resumedAt } = stored;
     this.#tellIfAhead(handled, now);
-    const isPaused = schedule.isPaused || pausedAt !== null;
-    const found = dueSlots(plan, { handled, isPaused, resumedAt }, now, schedule.catchUp);
+    const found = dueSlots(plan, { handled, resumedAt }, now, schedule.catchUp);
     for (const step of slotSteps(plan, handled, found, schedule.catchUp)) {
+      if (schedule.isPaused || stored.pausedAt !== null) break;
       if (this.#stopping.signal.aborted) break;
-      // Another instance was quicker, or it was paused meanwhile.
+      // Another instance was quicker.
       if (step.last <= stored.handled) continue;
-      if (stored.pausedAt !== null) break;
       stored = await this.#take(step, stored);
     }
     return found.nextAt ?? Number.POSITIVE_INFINITY;

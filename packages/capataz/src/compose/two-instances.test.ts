@@ -190,6 +190,11 @@ for (const [overlap, slots, open, busy] of [
     const jobs = await world.truth.jobs({ attributes: { schedule: 'tick' }, limit: 100 });
     const cancelled = jobs.filter(({ status }) => status === 'cancelled');
     assert.equal(cancelled.length, overlap === 'cancel_previous' ? 4 : 0);
+    // By the slot that came next, and not by a late look at their own.
+    for (const { endedAt, options } of cancelled) {
+      const slot = Date.parse(String(options.attributes.slot));
+      assert.ok((endedAt ?? 0) - slot >= minute);
+    }
   });
 }
 

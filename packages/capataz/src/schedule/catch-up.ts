@@ -16,7 +16,6 @@ export interface CatchUp {
 export interface ScheduleState {
   /** The last slot that was dealt with, or when the schedule was first seen. */
   readonly handled: number;
-  readonly isPaused: boolean;
   /** When the last pause ended: what should have begun before was missed, however short ago. */
   readonly resumedAt: number | null;
 }
@@ -28,7 +27,7 @@ export interface DueSlots {
   readonly blackedOut: readonly PlannedSlot[];
   /** Missed slots that don't run. */
   readonly passed: { readonly first: number; readonly last: number } | null;
-  /** When to ask again: the next start, or of a paused one what would be. */
+  /** When to ask again: the next start. */
   readonly nextAt: number | null;
 }
 
@@ -40,7 +39,6 @@ export function dueSlots(
   catchUp: CatchUp,
 ): DueSlots {
   let nextAt = plan.nextStart(now);
-  if (state.isPaused) return { due: [], blackedOut: [], passed: null, nextAt };
   const after = state.handled;
   const resumedAt = state.resumedAt ?? Number.NEGATIVE_INFINITY;
   const due: PlannedSlot[] = [];
