@@ -72,7 +72,6 @@ test('slots in a blackout are told, and the one before it is caught up with', ()
 });
 
 test('B-050: what came in a pause was missed, however short ago, and what comes after it is not', () => {
-  const now = 9 * hour + 30 * minute;
   const resumed = { handled: 2 * hour, resumedAt: 9 * hour + minute / 2 };
   const at = 9 * hour + minute;
   assert.deepEqual(hours(resumed, at, catchUp('skip')), { due: [], passed: '3-9' });
