@@ -30,6 +30,7 @@ import {
   queueTests,
 } from './store-suite-queue.ts';
 import { forgetTests, forgottenKeyTests, forgottenTests } from './store-suite-retention.ts';
+import { scheduleTests } from './store-suite-schedules.ts';
 import { shareTests, waiterTests } from './store-suite-shares.ts';
 import { deadlineTests, leaseTests, taskDeadlineTests, workerTests } from './store-suite-time.ts';
 import {
@@ -48,6 +49,7 @@ const parts = {
   inbox: [earlySignalTests, inboxTests, seenTests, letterTests, attributeTests],
   shares: [shareTests, waiterTests],
   outbox: [outboxTests, deadLetterTests, deadLetterRoomTests, stuckTests],
+  schedules: [scheduleTests],
   retention: [forgetTests, forgottenTests, forgottenKeyTests],
   reads: [historyTests, eventTests, readTests, causeTests, payloadTests, restartTests],
 };
