@@ -157,7 +157,7 @@ test('a reader that has seen enough is no failure', async () => {
 test('a start with --watch and without a server is the server meanwhile, and says for whom', async () => {
   const folder = folderWith({ 'blueprints/double.ts': doubleModule, 'worker.js': doubleWorker });
   const watch = start(folder, 'jobs', 'start', 'double', '--input', '{"number":2}', '--watch');
-  const url = await watch.says(/is the server of \S+ while it watches: .* --url (\S+)`/, 'stderr');
+  const url = await watch.says(/is a server of \S+ while it watches: .* --url (\S+)`/, 'stderr');
   const worker = start(folder, 'worker', 'worker.js', '--url', url, '--heartbeat', '200ms');
   assert.equal(await watch.ended(), 0, watch.stderr);
   await worker.says(/heartbeat failed, trying again/, 'stderr');

@@ -32,7 +32,13 @@ import {
 import { forgetTests, forgottenKeyTests, forgottenTests } from './store-suite-retention.ts';
 import { scheduleTests } from './store-suite-schedules.ts';
 import { shareTests, waiterTests } from './store-suite-shares.ts';
-import { deadlineTests, leaseTests, taskDeadlineTests, workerTests } from './store-suite-time.ts';
+import {
+  deadlineTests,
+  forgottenWorkerTests,
+  leaseTests,
+  taskDeadlineTests,
+  workerTests,
+} from './store-suite-time.ts';
 import {
   childTests,
   fanOutTests,
@@ -44,7 +50,7 @@ import {
 const parts = {
   changes: [creationTests, changeTests, taskStepTests, limitTests],
   queue: [queueTests, orderTests, claimTests, claimSizeTests, laneTests],
-  time: [deadlineTests, taskDeadlineTests, leaseTests, workerTests],
+  time: [deadlineTests, taskDeadlineTests, leaseTests, workerTests, forgottenWorkerTests],
   waits: [fanOutTests, joinTests, childTests, waitDeadlineTests, memoTests],
   inbox: [earlySignalTests, inboxTests, seenTests, letterTests, attributeTests],
   shares: [shareTests, waiterTests],
