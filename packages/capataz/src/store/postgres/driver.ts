@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { ClientConfig, CustomTypesConfig, Pool } from 'pg';
 import { CapatazError } from '../../protocol/errors.ts';
+import { enter } from './occupancy.ts';
 
 export interface DriverSettings {
   readonly url: string;
@@ -47,6 +48,7 @@ export function openPool(driver: Driver, settings: DriverSettings, max: number):
     max,
     idleTimeoutMillis: idleConnectionMs,
     allowExitOnIdle: true,
+    onConnect: (client) => enter(client, settings.schema),
   });
   // An idle connection that breaks is replaced by the next one; whoever uses one hears of it there.
   pool.on('error', () => undefined);

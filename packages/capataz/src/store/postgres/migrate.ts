@@ -1,12 +1,5 @@
 import type { ClientBase } from 'pg';
-import { CapatazError } from '../../protocol/errors.ts';
-import { type Migration, migrationsIn } from '../migrations.ts';
-
-interface Applied {
-  readonly number: number;
-  readonly name: string;
-  readonly breaking: boolean;
-}
+import { type AppliedMigration, type Migration, migrationsIn, pendingOf } from '../migrations.ts';
 
 export function readMigrations(): Migration[] {
   return migrationsIn(new URL('./migrations/', import.meta.url));
@@ -15,44 +8,45 @@ export function readMigrations(): Migration[] {
 /**
  * Brings the schema up to date, in one transaction. Instances that start together do it one after the
  * other, and all but the first find nothing left to do.
+ * @returns what was applied now.
  * @throws CapatazError STORE_NEWER when a later program changed it in a way that this one can't read.
  */
 export async function migrate(
   client: ClientBase,
   schema: string,
   migrations = readMigrations(),
-): Promise<void> {
+): Promise<Migration[]> {
   await client.query('BEGIN');
   try {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('capataz ' || $1, 0))", [
       schema,
     ]);
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-    await client.query(`CREATE TABLE IF NOT EXISTS migrations (
+    await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.migrations (
       number integer PRIMARY KEY, name text NOT NULL, breaking boolean NOT NULL)`);
-    const { rows } = await client.query<Applied>('SELECT number, name, breaking FROM migrations');
-    refuseNewer(rows, migrations);
-    const done = new Set(rows.map(({ number }) => number));
-    for (const { number, name, text, breaking } of migrations) {
-      if (done.has(number)) continue;
+    await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.moves (
+      state text NOT NULL, move text NOT NULL, other text NOT NULL)`);
+    const pending = pendingOf(await appliedIn(client, schema), migrations);
+    for (const { number, name, text, breaking } of pending) {
       await client.query(text);
       const values = [number, name, breaking];
       await client.query('INSERT INTO migrations VALUES ($1, $2, $3)', values);
     }
     await client.query('COMMIT');
+    return pending;
   } catch (error) {
     await client.query('ROLLBACK');
     throw error;
   }
 }
 
-function refuseNewer(applied: readonly Applied[], known: readonly Migration[]): void {
-  const newest = known.at(-1)?.number ?? 0;
-  const foreign = applied.find(({ number, breaking }) => number > newest && breaking);
-  if (foreign === undefined) return;
-  throw new CapatazError(
-    'STORE_NEWER',
-    `The store was changed by a newer version (migration ${foreign.name}), and this one can't read it: use the newer version.`,
-    { migration: foreign.name },
+/** What a schema has been through; nothing where it holds no store, or is not there. */
+export async function appliedIn(client: ClientBase, schema: string): Promise<AppliedMigration[]> {
+  const table = `${schema}.migrations`;
+  const found = await client.query<{ is_there: boolean }>(
+    'SELECT to_regclass($1) IS NOT NULL AS is_there',
+    [table],
   );
+  if (found.rows[0]?.is_there !== true) return [];
+  return (await client.query<AppliedMigration>(`SELECT number, name, breaking FROM ${table}`)).rows;
 }

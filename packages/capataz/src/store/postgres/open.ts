@@ -7,6 +7,7 @@ import { Connections } from './connections.ts';
 import { clientConfig, type Driver, type DriverSettings, loadDriver, openPool } from './driver.ts';
 import { outage } from './errors.ts';
 import { migrate } from './migrate.ts';
+import { enter } from './occupancy.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore, type PostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
@@ -33,7 +34,7 @@ export interface PostgresStoreOptions {
 
 /**
  * Opens a store that several instances share.
- * @throws CapatazError STORE_NEWER, STORE_UNAVAILABLE
+ * @throws CapatazError STORE_NEWER, STORE_IN_USE, STORE_MOVED, STORE_INCOMPLETE, STORE_UNAVAILABLE
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
   const { url, schema = 'capataz', connections = 4, clock } = options;
@@ -61,6 +62,7 @@ async function prepare(driver: Driver, settings: DriverSettings): Promise<void> 
   client.on('error', () => undefined);
   try {
     await client.connect();
+    await enter(client, settings.schema);
     await migrate(client, settings.schema);
   } catch (error) {
     const why = outage(error);
@@ -71,13 +73,13 @@ async function prepare(driver: Driver, settings: DriverSettings): Promise<void> 
 }
 
 /** It is put into statements, and into a parameter that knows no quotes. */
-function checkSchema(schema: string): void {
+export function checkSchema(schema: string): void {
   if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return;
   throw new CapatazError('STORE_UNAVAILABLE', `"${schema}" is no name of a schema.`);
 }
 
 /** The URL holds a password, so that no part of it is repeated in an error. */
-function checkedUrl(url: string): string {
+export function checkedUrl(url: string): string {
   const protocol = URL.canParse(url) ? new URL(url).protocol : '';
   if (protocol === 'postgres:' || protocol === 'postgresql:') return url;
   throw new CapatazError('STORE_UNAVAILABLE', 'The URL of the store has to begin with postgres://');

@@ -1,10 +1,11 @@
 import type { Clock } from '../../std/clock.ts';
+import { refuseMarked } from '../move-marks.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { foldWal, openReading, openWriting } from './database.ts';
 import { outage } from './errors.ts';
 import { type Holder, livingHolder, StoreLock } from './lock.ts';
-import { migrate } from './migrate.ts';
+import { migrate, moveRowIn } from './migrate.ts';
 import { createFolder, type StorePlace, storePaths } from './paths.ts';
 import { DatabasePlace } from './place.ts';
 import { Reads } from './reads.ts';
@@ -25,7 +26,7 @@ export type SqliteStoreOptions = StorePlace & {
 
 /**
  * Opens a store and holds it until it is closed or the process ends.
- * @throws CapatazError STORE_IN_USE, STORE_NEWER, STORE_UNAVAILABLE
+ * @throws CapatazError STORE_IN_USE, STORE_NEWER, STORE_MOVED, STORE_INCOMPLETE, STORE_UNAVAILABLE
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
   const { clock, synchronous = 'full', history = 'keep' } = options;
@@ -57,6 +58,7 @@ export function describeHolder(folder: string): Holder | null {
 function prepare(file: string, synchronous: 'full' | 'normal'): number {
   const database = openWriting(file, synchronous);
   try {
+    refuseMarked(file, moveRowIn(database));
     migrate(database);
     const statements = new Statements(database);
     statements.run('classes-sweep');
