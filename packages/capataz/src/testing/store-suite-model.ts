@@ -110,7 +110,8 @@ async function compare(
   story: readonly (readonly Move[])[],
 ): Promise<void> {
   const twinClock = new VirtualClock({ now: clock.now() });
-  const reference = createMemoryStore({ clock: twinClock });
+  const { shared } = store.capabilities;
+  const reference = createMemoryStore({ clock: twinClock, shared });
   const clocks = [clock, twinClock];
   let number = 0;
   for (const moves of story) {

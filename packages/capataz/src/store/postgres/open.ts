@@ -1,6 +1,7 @@
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
+import type { Store } from '../contract.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { Connections } from './connections.ts';
@@ -9,7 +10,7 @@ import { outage } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { enter } from './occupancy.ts';
 import { Reads } from './reads.ts';
-import { OpenPostgresStore, type PostgresStore } from './store.ts';
+import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
 
 export interface PostgresStoreOptions {
@@ -36,7 +37,7 @@ export interface PostgresStoreOptions {
  * Opens a store that several instances share.
  * @throws CapatazError STORE_NEWER, STORE_IN_USE, STORE_MOVED, STORE_INCOMPLETE, STORE_UNAVAILABLE
  */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, schema = 'capataz', connections = 4, clock } = options;
   const { connectTimeoutMs = 5_000, statementTimeoutMs = 30_000, random = systemRandom } = options;
   checkSchema(schema);

@@ -151,9 +151,10 @@ export class Reads {
     return rows.map((row) => JSON.parse(row.class) as TaskClass);
   }
 
-  workers(): StoredWorker[] {
+  workers(ids?: readonly string[]): StoredWorker[] {
     const rows = this.statements.all<{ worker: string; last_seen_at: number; silent_at: number }>(
       'read-workers',
+      ids === undefined ? null : JSON.stringify(ids),
     );
     return rows.map(({ worker, last_seen_at: lastSeenAt, silent_at: silentAt }) => ({
       worker: JSON.parse(worker) as WorkerRecord,

@@ -137,6 +137,7 @@ export class OpenSqliteStore implements SqliteStore {
     return this.#read((reads) => reads.seen(jobId, ids));
   }
 
+  /** One instance has them all, so that they need not be held. */
   async outbox(limit: number): Promise<OutboxPage> {
     return this.#read((reads) => reads.outbox(limit, this.#time.now()));
   }
@@ -226,8 +227,8 @@ export class OpenSqliteStore implements SqliteStore {
     await this.#write({ type: 'touch_workers', at, touches: messages });
   }
 
-  async workers(): Promise<StoredWorker[]> {
-    return this.#read((reads) => reads.workers());
+  async workers(ids?: readonly string[]): Promise<StoredWorker[]> {
+    return this.#read((reads) => reads.workers(ids));
   }
 
   async removeWorker(id: string): Promise<void> {
@@ -268,6 +269,11 @@ export class OpenSqliteStore implements SqliteStore {
 
   async takeOver(graceMs: number): Promise<void> {
     await this.#write({ type: 'take_over', at: this.#time.now(), graceMs });
+  }
+
+  /** It serves one instance. */
+  subscribe(): () => void {
+    return () => undefined;
   }
 
   /** Calling it again waits for the same end. */
