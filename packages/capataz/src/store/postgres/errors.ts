@@ -22,7 +22,7 @@ const conflicts: ReadonlySet<string> = new Set(['23505', '40001', '40P01']);
 export class LockedTooLittle extends Error {}
 
 /** What the server said; null where no server answered. */
-function sqlState(error: unknown): string | null {
+export function sqlState(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error)) return null;
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
 }

@@ -9,10 +9,11 @@ import { type MoveRow, refuseMarked } from '../move-marks.ts';
  * works on what was left behind: it looks for the mark once it has the lock. (Names in
  * pg_stat_activity would tell who is there, but not keep anybody out.)
  *
- * It is the bucket behind those of `lock_keys`, in the key space of two numbers, which the fence of
- * the history does not look at.
+ * It lies far behind the buckets of `lock_keys`, in the key space of two numbers, which the fence of the
+ * history does not look at.
  */
-const lock = 'hashtext($1), 4096';
+const number = 8192;
+const lock = `hashtext($1), ${number}`;
 
 /** How long a move waits for connections whose process has just ended, and how often it looks. */
 const patienceMs = 2_000;
@@ -43,7 +44,7 @@ async function inUse(client: ClientBase, schema: string): Promise<CapatazError> 
   const { rows } = await client.query<{ place: string; count: number }>(
     `SELECT coalesce(host(a.client_addr), 'this machine') AS place, count(*) AS count
     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-    WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.objid = 4096 AND l.granted
+    WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.objid = ${number} AND l.granted
       AND l.classid::bigint = (hashtext($1)::bigint & 4294967295)
       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     GROUP BY 1 ORDER BY 1`,

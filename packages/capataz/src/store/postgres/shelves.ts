@@ -1,0 +1,290 @@
+import type { Job, TaskSpec } from '../../core/job.ts';
+import { taskClass } from '../../core/requirements.ts';
+import { canonicalJson } from '../../std/json.ts';
+import { columnsOf, type RecordKind, type RecordOf } from '../chest.ts';
+import { waitKeyOf } from '../memory/shares.ts';
+import { type Deadlines, earliest, isRunnable, signalIdOf } from '../rules.ts';
+import { type JobRow, jobOf, jobTexts } from './rows.ts';
+import type { Session } from './statements.ts';
+import { classId, pairKey } from './working-set.ts';
+import { attributeRows, endedRow, inputRow } from './write-back.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Where records of a kind lie in this store. */
+export interface Shelf<K extends RecordKind> {
+  /** What is counted. */
+  readonly from: string;
+  /** All of them in their order, with the columns of the record where `recordOf` is missing. */
+  readonly read: string;
+  readonly recordOf?: (row: Row) => RecordOf<K>;
+  /** In the order of the records, by which rows get their numbers. */
+  readonly write: (session: Session, records: readonly RecordOf<K>[]) => Promise<void>;
+}
+
+export type Shelves = { readonly [K in RecordKind]: Shelf<K> };
+
+const sqlTypes = {
+  text: 'text',
+  'text?': 'text',
+  integer: 'bigint',
+  'integer?': 'bigint',
+  real: 'double precision',
+  boolean: 'boolean',
+} as const;
+
+/** Puts JSON rows into a table. `values` are expressions over them, by column. */
+function inserting(
+  table: string,
+  types: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, string>> = {},
+): (session: Session, rows: readonly object[]) => Promise<void> {
+  const names = Object.keys(types);
+  const columns = [...new Set([...names, ...Object.keys(values)])];
+  const selected = columns.map((name) => values[name] ?? name);
+  const recordset = Object.entries(types).map(([name, type]) => `${name} ${type}`);
+  const text = `INSERT INTO ${table} (${columns.join(', ')}) SELECT ${selected.join(', ')}
+    FROM json_to_recordset($1::json) AS r (${recordset.join(', ')})`;
+  return async (session, rows) => void (await session.allOf(text, [JSON.stringify(rows)]));
+}
+
+function typesOf(kind: RecordKind): Record<string, string> {
+  return Object.fromEntries(columnsOf(kind).map(([name, type]) => [name, sqlTypes[type]]));
+}
+
+interface Special {
+  /** Expressions by column. */
+  readonly reads?: Readonly<Record<string, string>>;
+  readonly writes?: Readonly<Record<string, string>>;
+}
+
+/** A table whose columns are those of the record, but for some. */
+function plain<K extends RecordKind>(
+  kind: K,
+  table: string,
+  order: string,
+  { reads = {}, writes = {} }: Special = {},
+): Shelf<K> {
+  const columns = columnsOf(kind).map(([name]) =>
+    reads[name] === undefined ? name : `${reads[name]} AS ${name}`,
+  );
+  return {
+    from: table,
+    read: `SELECT ${columns.join(', ')} FROM ${table} t ORDER BY ${order}`,
+    write: inserting(table, typesOf(kind), writes),
+  };
+}
+
+/** Names are compared byte by byte, as every store can. */
+function named(...columns: readonly string[]): string {
+  return columns.map((column) => `${column} COLLATE "C"`).join(', ');
+}
+
+const endedJobs: Shelf<'ended_job'> = {
+  from: 'ended_jobs',
+  read: `SELECT e.record, e.data, i.pinned FROM ended_jobs e
+    LEFT JOIN inputs i ON i.id = e.id ORDER BY e.ordinal`,
+  recordOf: (row) => ({ job: jobText(row) }),
+  write: async (session, records) => {
+    const jobs = records.map(({ job }) => JSON.parse(job) as Job);
+    await writePinned(session, jobs);
+    await session.all('ended-insert', JSON.stringify(jobs.map(endedRow)));
+  },
+};
+
+const openJobs: Shelf<'open_job'> = {
+  from: 'jobs',
+  read: `SELECT j.record, j.data, i.pinned, j.timers, j.lease_until, j.last_seq,
+      CASE WHEN j.wait_key IS NOT NULL THEN j.place END AS place
+    FROM jobs j LEFT JOIN inputs i ON i.id = j.id ORDER BY j.n`,
+  recordOf: ({ timers, lease_until, place, last_seq, ...row }) =>
+    // The columns of the statement.
+    ({ job: jobText(row), timers, lease_until, place, last_seq }) as RecordOf<'open_job'>,
+  write: async (session, records) => {
+    const jobs = records.map(({ job }) => JSON.parse(job) as Job);
+    await writePinned(session, jobs);
+    const rows = records.map((record, index) => openRow(record, jobs[index]));
+    await session.all('jobs-insert', JSON.stringify(rows));
+  },
+};
+
+function openRow({ job: text, timers, ...times }: RecordOf<'open_job'>, known?: Job) {
+  const job = known ?? (JSON.parse(text) as Job);
+  const { id, version, client, blueprint, status, state, held } = job;
+  const { record, data } = jobTexts(job);
+  return {
+    ...{ id, version, client, blueprint, status, state, held, timers, ...times, record, data },
+    correlation: job.correlationId,
+    blueprint_version: job.blueprintVersion,
+    runnable: isRunnable(job),
+    lease_token: job.lease?.token ?? null,
+    due_at: earliest(JSON.parse(timers) as Deadlines),
+    wait_key: waitKeyOf(job),
+    created_at: job.createdAt,
+    entered_at: job.enteredAt,
+  };
+}
+
+function jobText(row: Row): string {
+  return canonicalJson(jobOf(row as unknown as JobRow));
+}
+
+async function writePinned(session: Session, jobs: readonly Job[]): Promise<void> {
+  await session.all('inputs-insert', JSON.stringify(jobs.map(inputRow)));
+  await session.all('attributes-insert', JSON.stringify(jobs.flatMap(attributeRows)));
+}
+
+const tasks: Shelf<'task'> = {
+  ...plain('task', 'tasks', 'n', {
+    reads: { hand_out: 'CASE WHEN attempt_id IS NOT NULL THEN hand_out END' },
+  }),
+  write: async (session, records) => {
+    const classes = new Map<string, string>();
+    const rows = records.map((record) => {
+      const spec = JSON.parse(record.spec) as TaskSpec;
+      const ofClass = taskClass(spec);
+      const id = classId(ofClass.key);
+      classes.set(id, JSON.stringify(ofClass));
+      const dueAt = earliest(JSON.parse(record.timers) as Deadlines);
+      return { ...record, class: id, rank: -spec.priority, due_at: dueAt };
+    });
+    const classRows = [...classes].map(([id, ofClass]) => ({ id, class: ofClass }));
+    await session.all('classes-insert', JSON.stringify(classRows));
+    await session.all('tasks-insert', JSON.stringify(rows));
+  },
+};
+
+const addresses: Shelf<'address'> = {
+  from: 'addresses',
+  read: `SELECT address, job FROM addresses ORDER BY ${named('(address::json ->> 0)', '(address::json ->> 1)', 'job')}`,
+  recordOf: ({ address, job }) => ({ ...namesIn(address), job: String(job) }),
+  write: (session, records) =>
+    inserting('addresses', { address: 'text', job: 'text' })(
+      session,
+      records.map(({ client, key, job }) => ({ address: pairKey(client, key), job })),
+    ),
+};
+
+const letterTypes = {
+  ...{ address: 'text', signal: 'text', id: 'text', kind: 'text', name: 'text', body: 'text' },
+  expires_at: 'bigint',
+};
+
+const letters: Shelf<'letter'> = {
+  from: 'letters',
+  read: 'SELECT address, id, kind, name, body, expires_at FROM letters ORDER BY n',
+  recordOf: ({ address, ...row }) => ({ ...namesIn(address), ...row }) as RecordOf<'letter'>,
+  write: (session, records) =>
+    inserting('letters', letterTypes)(
+      session,
+      records.map(({ client, key, ...row }) => ({
+        ...row,
+        address: pairKey(client, key),
+        signal: signalIdOf(row.id),
+      })),
+    ),
+};
+
+function namesIn(address: unknown): { client: string; key: string } {
+  const [client, key] = JSON.parse(String(address)) as [string, string];
+  return { client, key };
+}
+
+function instants(...names: readonly string[]): Special {
+  return {
+    reads: {
+      ...Object.fromEntries(names.map((name) => [name, `ms(${name})`])),
+      payload: 'payload::text',
+      metadata: 'metadata::text',
+    },
+    writes: {
+      ...Object.fromEntries(names.map((name) => [name, `instant(${name})`])),
+      payload: 'payload::jsonb',
+      metadata: 'metadata::jsonb',
+    },
+  };
+}
+
+/** The server keeps JSON in an order of its own. */
+function withCanonical<K extends 'outbox_event' | 'dead_letter'>(shelf: Shelf<K>): Shelf<K> {
+  return {
+    ...shelf,
+    recordOf: ({ payload, metadata, ...row }) =>
+      ({
+        ...row,
+        payload: canonicalText(payload),
+        metadata: canonicalText(metadata),
+      }) as unknown as RecordOf<K>,
+  };
+}
+
+function canonicalText(json: unknown): string | null {
+  return typeof json === 'string' ? canonicalJson(JSON.parse(json)) : null;
+}
+
+const counters = 'SELECT name, sum(value) AS value FROM counters GROUP BY name HAVING sum(value) <> 0';
+
+const marks: Shelf<'mark'> = {
+  from: "(VALUES ('position'), ('time')) AS m",
+  read: `SELECT 'position' AS name, CASE WHEN is_called THEN last_value ELSE 0 END AS value FROM positions
+    UNION ALL SELECT 'time', greatest(
+      coalesce((SELECT value FROM marks WHERE name = 'time'), 0),
+      coalesce((SELECT at FROM history ORDER BY position DESC LIMIT 1), 0))
+    ORDER BY name`,
+  write: async (session, records) => {
+    for (const { name, value } of records) {
+      if (name === 'position') await session.allOf(setPosition, [value]);
+      else await session.all('mark-raise', name, value);
+    }
+  },
+};
+
+/** A value of 0 means that none was given so far. */
+const setPosition = "SELECT setval('positions', greatest($1::bigint, 1), $1::bigint > 0)";
+
+/** What is numbered by sequences goes on behind what was written. */
+export const settling = [
+  "SELECT setval('places', greatest(max(place), 1)) FROM jobs",
+  "SELECT setval('hand_outs', greatest(max(hand_out), 1)) FROM tasks",
+  'ANALYZE',
+];
+
+/** Every table that holds records, for a target that a broken move has left. */
+export const tables = [
+  ...['inputs', 'jobs', 'ended_jobs', 'classes', 'tasks', 'history', 'idempotency', 'reservations'],
+  ...['inbox', 'seen', 'addresses', 'letters', 'memos', 'attributes', 'workers', 'blueprints'],
+  ...['counters', 'marks', 'outbox_events', 'outbox_dlq'],
+];
+
+export const shelves: Shelves = {
+  blueprint: plain('blueprint', 'blueprints', `${named('name')}, version`),
+  worker: plain('worker', 'workers', named('id')),
+  ended_job: endedJobs,
+  open_job: openJobs,
+  task: tasks,
+  idempotency_key: plain('idempotency_key', 'idempotency', named('client', 'key')),
+  share: plain('share', 'reservations', 'id'),
+  inbox_item: plain('inbox_item', 'inbox', 'n'),
+  seen_signal: plain('seen_signal', 'seen', named('job', 'id')),
+  address: addresses,
+  letter: letters,
+  memo: plain('memo', 'memos', named('job', 'name')),
+  outbox_event: withCanonical(
+    plain('outbox_event', 'outbox_events', 'n', instants('created_at', 'next_attempt_at')),
+  ),
+  dead_letter: withCanonical(
+    plain(
+      'dead_letter',
+      'outbox_dlq',
+      'n',
+      instants('original_created_at', 'moved_at', 'resolved_at'),
+    ),
+  ),
+  history: plain('history', 'history', 'position'),
+  counter: {
+    ...plain('counter', 'counters', 'name'),
+    from: `(${counters}) AS c`,
+    read: `${counters} ORDER BY ${named('name')}`,
+  },
+  mark: marks,
+};
