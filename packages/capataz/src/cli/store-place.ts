@@ -1,36 +1,41 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
+import type { Config } from '../config/settings.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Chest } from '../store/chest.ts';
 import { openPostgresChest } from '../store/postgres/chest.ts';
 import { openSqliteChest } from '../store/sqlite/chest.ts';
 import { UsageError } from './exit.ts';
 
-/** A store as it is named on a command line. */
+/** A store as a command line or the configuration names it. */
 export type StorePlace =
   | { readonly kind: 'folder'; readonly folder: string }
-  | { readonly kind: 'postgres'; readonly url: string; readonly schema: string };
+  | { readonly kind: 'postgres'; readonly url: string };
 
 /**
- * A data folder (also as `sqlite:folder`), or `postgres://user:password@host:port/database?schema=name`.
+ * A data folder (also as `sqlite:folder`), or a URL as `store_url` has it.
  * @throws UsageError
  */
 export function storePlace(text: string, flag: string, directory: string): StorePlace {
-  if (!/^postgres(?:ql)?:/.test(text)) {
-    const folder = text.replace(/^sqlite:(?:\/\/)?/, '');
-    if (folder === '' || /^[a-z]{2,}:/i.test(folder))
-      throw new UsageError(`${flag} names a data folder or a postgres:// URL, not "${text}"`);
+  if (/^postgres(?:ql)?:/.test(text)) return { kind: 'postgres', url: text };
+  const folder = text.replace(/^sqlite:(?:\/\/)?/, '');
+  if (folder !== '' && !/^[a-z]{2,}:/i.test(folder))
     return { kind: 'folder', folder: resolve(directory, folder) };
-  }
-  // It may hold a password.
-  if (!URL.canParse(text)) throw new UsageError(`${flag} is no URL that can be read`);
-  const url = new URL(text);
-  const schema = url.searchParams.get('schema') ?? 'capataz';
-  url.searchParams.delete('schema');
-  return { kind: 'postgres', url: url.href, schema };
+  throw new UsageError(`${flag} names a data folder or a postgres:// URL`);
+}
+
+export function configuredPlace({ storeUrl, dataDir }: Config): StorePlace {
+  return storeUrl === null
+    ? { kind: 'folder', folder: dataDir }
+    : { kind: 'postgres', url: storeUrl };
+}
+
+/** Where the files of jobs lie: in a data folder, whatever keeps the records. */
+export function filesFolder(place: StorePlace, { dataDir }: Config): string {
+  return join(place.kind === 'folder' ? place.folder : dataDir, 'files');
 }
 
 export async function openChest(place: StorePlace, clock: Clock): Promise<Chest> {
   return place.kind === 'folder'
     ? openSqliteChest(place.folder, clock)
-    : openPostgresChest({ url: place.url, schema: place.schema, clock });
+    : openPostgresChest(place.url, clock);
 }

@@ -196,7 +196,8 @@ export class World {
       get: (target, key) => {
         const value: unknown = Reflect.get(target, key, target);
         if (typeof value !== 'function') return value;
-        // A function of the store is one of its verbs.
+        if (key === 'subscribe') return value.bind(target);
+        // Any other function of the store is one of its verbs.
         const verb = key as Verb;
         return (...args: unknown[]) =>
           process.answer(this.#call(verb, args, process, () => value.apply(target, args)));

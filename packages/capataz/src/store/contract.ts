@@ -93,6 +93,9 @@ export interface Store {
    */
   events(after: number, limit: number): Promise<EventPage>;
 
+  /** The position behind which `events` has nothing yet. */
+  latestPosition(): Promise<number>;
+
   /** What is due at the store's now, earliest first, and when the next one will be. */
   due(limit: number): Promise<DuePage>;
 
@@ -108,6 +111,9 @@ export interface Store {
   /** The open tasks whose current attempt a worker holds, in order of hand-out. */
   heldBy(worker: string): Promise<Task[]>;
 
+  /** How many attempts each worker holds that holds any. */
+  loads(): Promise<ReadonlyMap<string, number>>;
+
   /** Stores a worker as it registered, with the end of its silence. */
   saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void>;
 
@@ -117,8 +123,8 @@ export interface Store {
   /** By ascending id: all, or those of these that are there. */
   workers(ids?: readonly string[]): Promise<StoredWorker[]>;
 
-  /** Forgets a worker. What it held stays where it is. */
-  removeWorker(id: string): Promise<void>;
+  /** Forgets a worker, unless it has registered anew. What it held stays where it is. */
+  removeWorker(id: string, incarnation: string): Promise<void>;
 
   /**
    * Records that this instance offers a blueprint version now. @returns the graph text under which

@@ -77,11 +77,15 @@ export async function move(parts: MoveParts): Promise<MoveReport> {
  */
 export async function checkMove(from: Chest, to: Chest): Promise<boolean> {
   const left = from.mark;
-  const isSame = left.state === 'moved' && to.mark.state === 'verified' && left.move === to.mark.move;
+  const isSame =
+    left.state === 'moved' && to.mark.state === 'verified' && left.move === to.mark.move;
   if (isSame) return true;
   if (left.state !== 'none') refuseMarked(from.name, left);
   if (!from.exists) {
-    throw new CapatazError('CONFIG_INVALID', `${from.name} holds no store; name another with --from`);
+    throw new CapatazError(
+      'CONFIG_INVALID',
+      `${from.name} holds no store; name another with --from`,
+    );
   }
   await refuseFull(to);
   return false;

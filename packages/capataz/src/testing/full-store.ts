@@ -88,7 +88,10 @@ async function fillWaits({ store, clock }: Filled): Promise<void> {
   const pending = await store1(store, changeOf(newJob('leased')));
   await store1(store, leasing(pending, 'token-1', day));
   await store.saveMemo({ jobId: 'leased', token: 'token-1', name: 'step', value: { n: [1, 'ü'] } });
-  const event = await store1(store, awaitingEvent(newJob('event'), { keys: ['order-7', 'order-8'] }));
+  const event = await store1(
+    store,
+    awaitingEvent(newJob('event'), { keys: ['order-7', 'order-8'] }),
+  );
   await store1(store, early(event, signalOf('s1', 'later'), day));
   await store1(store, early(event, signalOf('s2', 'later')));
   const letter = { client: 'dev', keepForMs: day } as const;

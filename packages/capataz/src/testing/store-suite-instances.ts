@@ -108,7 +108,7 @@ function newsTests(test: InstancesTest): void {
     await isTold({ type: 'worker', id: 'w 1' });
     others.length = 0;
     await one.touchWorkers([{ id: 'w 1', silentAfterMs: second }]);
-    await one.removeWorker('w 1');
+    await one.removeWorker('w 1', 'w 1-1');
     await isTold({ type: 'worker', id: 'w 1' });
     assert.equal(others.length, 1, 'a sign of life is no news');
     end();

@@ -272,8 +272,10 @@ export function workerTests(test: StoreTest): void {
       (await store.workers(['w2', 'unknown'])).map(({ worker }) => worker.id),
       ['w2'],
     );
-    await store.removeWorker('w2');
-    await store.removeWorker('w2');
+    await store.removeWorker('w2', 'an earlier registration');
+    assert.equal((await store.workers()).length, 2);
+    await store.removeWorker('w2', 'w2-1');
+    await store.removeWorker('w2', 'w2-1');
     assert.deepEqual(
       (await store.workers()).map(({ worker }) => worker.id),
       ['w1'],
@@ -286,8 +288,9 @@ export function workerTests(test: StoreTest): void {
     await store1(store, dispatching('a'));
     const task = await claim1(store);
     assert.deepEqual((await store.causes({ id: 'a' }))[0]?.watched, [task.id]);
-    await store.removeWorker('w1');
+    await store.removeWorker('w1', 'w1-1');
     assert.deepEqual(await store.heldBy('w1'), [task]);
+    assert.deepEqual(await store.loads(), new Map([['w1', 1]]));
     assert.deepEqual((await store.causes({ id: 'a' }))[0]?.watched, []);
   });
 

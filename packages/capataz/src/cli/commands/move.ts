@@ -1,4 +1,3 @@
-import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { holdsFiles, type MovedFiles, moveFiles } from '../../files/move-files.ts';
 import { CapatazError } from '../../protocol/errors.ts';
@@ -7,43 +6,45 @@ import { checkMove, type MovedKind, type MoveProgress, move } from '../../store/
 import { type Session, sessionOf } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../exit.ts';
+import { addSettings } from '../options.ts';
 import type { Output } from '../output.ts';
-import { openChest, type StorePlace, storePlace } from '../store-place.ts';
+import { configuredPlace, filesFolder, openChest, storePlace } from '../store-place.ts';
 
 interface MoveFlags {
-  readonly from: string;
+  readonly from?: string;
   readonly to: string;
-  readonly files?: string;
   readonly dryRun?: true;
 }
+
+const uses = ['storeUrl', 'dataDir', 'timeZone'] as const;
 
 export function moveCommand(context: CliContext): Command {
   const command = new Command('move')
     .description(
-      'Carry everything from one store to another: jobs with their tasks, timers and history, workers, events, files. No server may run on either. The source stays as it is and is marked as moved at the end; a move that was broken off is run again.',
+      'Carry everything from one store to another: jobs with their tasks, timers and history, workers, events, files. No server may run on either. The source stays as it is, but for the mark that it was moved; a move that was broken off is run again.',
     )
-    .requiredOption('--from <store>', 'Data folder, or postgres:// URL (?schema=name).')
+    .option('--from <store>', 'Data folder, or postgres:// URL. Default: the configured store.')
     .requiredOption('--to <store>', 'The same; it has to be empty.')
-    .option(
-      '--files <folder>',
-      "Data folder with the files of a side that is a database. Default: the other side's folder, where they stay.",
-    )
     .option('--dry-run', 'Say what would be moved, and whether it could be. Changes nothing.')
-    .option('--json', 'Write JSON.')
-    .option('-c, --config <path>', 'Configuration file. (CAPATAZ_CONFIG, default capataz.toml)');
-  return command.action((flags: MoveFlags) =>
-    carry(flags, sessionOf(command, context, ['timeZone'])),
-  );
+    .option('--json', 'Write JSON.');
+  const meanings = { dataDir: 'Folder with the files of jobs of a side that is a database.' };
+  addSettings(command, ['dataDir'], { meanings });
+  return command.action((flags: MoveFlags) => carry(flags, sessionOf(command, context, uses)));
 }
 
 async function carry(flags: MoveFlags, session: Session): Promise<void> {
-  const { context } = session;
+  const { context, config } = session;
   const { directory, clock } = context;
-  const from = storePlace(flags.from, '--from', directory);
+  const { values } = config;
+  const from =
+    flags.from === undefined
+      ? configuredPlace(values)
+      : storePlace(flags.from, '--from', directory);
   const to = storePlace(flags.to, '--to', directory);
   if (JSON.stringify(from) === JSON.stringify(to))
     throw new UsageError('--from and --to name the same store');
-  const files = filesOf({ from, to, given: flags.files, directory });
+  const folders = { from: filesFolder(from, values), to: filesFolder(to, values) };
+  const files = folders.from === folders.to ? null : folders;
   await using closing = new AsyncDisposableStack();
   const source = await openChest(from, clock);
   closing.defer(() => source.close());
@@ -61,29 +62,6 @@ interface Sides {
   readonly target: Chest;
   /** Folders between which files are copied; null: they stay where they are. */
   readonly files: { readonly from: string; readonly to: string } | null;
-}
-
-/** The files of jobs lie in a data folder, whatever keeps the records. */
-function filesOf({
-  from,
-  to,
-  given,
-  directory,
-}: {
-  readonly from: StorePlace;
-  readonly to: StorePlace;
-  readonly given: string | undefined;
-  readonly directory: string;
-}): Sides['files'] {
-  const named = given === undefined ? null : resolve(directory, given);
-  const folderOf = (place: StorePlace): string | null =>
-    place.kind === 'folder' ? place.folder : named;
-  if (named !== null && from.kind === to.kind)
-    throw new UsageError('--files is for a move between a data folder and a database');
-  const source = folderOf(from);
-  const target = folderOf(to);
-  if (source === null || target === null || source === target) return null;
-  return { from: join(source, 'files'), to: join(target, 'files') };
 }
 
 async function refuseFiles(files: Sides['files'], { mark }: Chest): Promise<void> {

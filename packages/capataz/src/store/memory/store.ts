@@ -47,6 +47,7 @@ import {
   duePage,
   eventsAfter,
   jobsMatching,
+  loadsOf,
   offerKey,
   orphanedJobs,
   runnableJobs,
@@ -175,6 +176,11 @@ class MemoryStore implements Store {
     return eventsAfter(this.#data, after, limit);
   }
 
+  async latestPosition(): Promise<number> {
+    this.#begin();
+    return this.#data.feed.length;
+  }
+
   async due(limit: number): Promise<DuePage> {
     return duePage(this.#data, this.#begin(), limit);
   }
@@ -203,6 +209,11 @@ class MemoryStore implements Store {
   async heldBy(worker: string): Promise<Task[]> {
     this.#begin();
     return tasksHeldBy(this.#data, worker);
+  }
+
+  async loads(): Promise<ReadonlyMap<string, number>> {
+    this.#begin();
+    return loadsOf(this.#data);
   }
 
   async saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void> {
@@ -237,8 +248,9 @@ class MemoryStore implements Store {
     return copyOf(found.sort((a, b) => (a.worker.id < b.worker.id ? -1 : 1)));
   }
 
-  async removeWorker(id: string): Promise<void> {
+  async removeWorker(id: string, incarnation: string): Promise<void> {
     this.#begin();
+    if (this.#data.workers.get(id)?.worker.incarnation !== incarnation) return;
     this.#data.workers.delete(id);
     this.#tell({ type: 'worker', id });
   }
@@ -260,7 +272,8 @@ class MemoryStore implements Store {
 
   async outbox(limit: number, holdMs: number): Promise<OutboxPage> {
     const at = this.#begin();
-    return outboxPage(this.#data, limit, at, { by: this, until: at + holdMs });
+    const hold = this.capabilities.shared ? { by: this, until: at + holdMs } : null;
+    return outboxPage(this.#data, limit, at, hold);
   }
 
   async settleOutbox(verdicts: readonly OutboxVerdict[]): Promise<void> {

@@ -17,29 +17,21 @@ import { clientConfig, loadDriver } from './driver.ts';
 import { outage, sqlState } from './errors.ts';
 import { appliedIn, migrate, readMigrations } from './migrate.ts';
 import { enterAlone, moveRowIn } from './occupancy.ts';
-import { checkedUrl, checkSchema } from './open.ts';
+import { placeOf } from './open.ts';
 import { type Row, type Shelf, settling, shelves, tables } from './shelves.ts';
 import { Session } from './statements.ts';
-
-export interface PostgresChestOptions {
-  readonly url: string;
-  /** Default `capataz`. */
-  readonly schema?: string;
-  readonly clock: Clock;
-}
 
 /** Rows that are fetched before anything is known about their size. */
 const firstFetch = 16;
 
 /**
- * The store of a schema, lying still: no other connection gets in until it is closed.
+ * The store of a URL (open.ts), lying still: no other connection gets in until it is closed.
  * @throws CapatazError STORE_IN_USE, STORE_NEWER, STORE_UNAVAILABLE; CONFIG_INVALID where migrations
  * are pending
  */
-export async function openPostgresChest(options: PostgresChestOptions): Promise<Chest> {
-  const { url, schema = 'capataz', clock } = options;
-  checkSchema(schema);
-  const settings = { url: checkedUrl(url), schema, connectTimeoutMs: 5_000, statementTimeoutMs: 0 };
+export async function openPostgresChest(text: string, clock: Clock): Promise<Chest> {
+  const { url, schema } = placeOf(text);
+  const settings = { url, schema, connectTimeoutMs: 5_000, statementTimeoutMs: 0 };
   const driver = await loadDriver();
   const client = new driver.Client({
     ...clientConfig(driver, settings),

@@ -103,6 +103,16 @@ export class Reads {
       .slice(0, limit);
   }
 
+  async loads(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#connections.read<{ worker: string; load: number }>('read-loads');
+    return new Map(rows.map(({ worker, load }) => [worker, load]));
+  }
+
+  async latestPosition(): Promise<number> {
+    const rows = await this.#connections.read<{ position: number }>('latest-position');
+    return rows[0]?.position ?? 0;
+  }
+
   async events(after: number, limit: number): Promise<EventPage> {
     // Two states: what the first statement calls visible the second one has to see.
     const rows = await this.#connections.together(async (session) => {

@@ -222,7 +222,8 @@ function canonicalText(json: unknown): string | null {
   return typeof json === 'string' ? canonicalJson(JSON.parse(json)) : null;
 }
 
-const counters = 'SELECT name, sum(value) AS value FROM counters GROUP BY name HAVING sum(value) <> 0';
+const counters =
+  'SELECT name, sum(value) AS value FROM counters GROUP BY name HAVING sum(value) <> 0';
 
 const marks: Shelf<'mark'> = {
   from: "(VALUES ('position'), ('time')) AS m",

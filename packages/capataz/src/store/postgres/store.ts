@@ -121,6 +121,10 @@ export class OpenPostgresStore implements Store {
     return this.#reads.events(after, limit);
   }
 
+  latestPosition(): Promise<number> {
+    return this.#reads.latestPosition();
+  }
+
   due(limit: number): Promise<DuePage> {
     return duePage(this.#others, this.#givenNow(), limit);
   }
@@ -149,6 +153,10 @@ export class OpenPostgresStore implements Store {
     return this.#reads.heldBy(worker);
   }
 
+  loads(): Promise<ReadonlyMap<string, number>> {
+    return this.#reads.loads();
+  }
+
   async saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void> {
     const text = JSON.stringify(worker);
     const row = [worker.id, text, silentAfterMs] as const;
@@ -168,8 +176,8 @@ export class OpenPostgresStore implements Store {
     return this.#reads.workers(ids);
   }
 
-  async removeWorker(id: string): Promise<void> {
-    await this.#others.write('worker-remove', id, this.#id);
+  async removeWorker(id: string, incarnation: string): Promise<void> {
+    await this.#others.write('worker-remove', id, incarnation, this.#id);
   }
 
   async offerBlueprint({ name, version, graph }: BlueprintOffer): Promise<string> {

@@ -53,6 +53,8 @@ export function moveRowIn(database: DatabaseSync): MoveRow | undefined {
 }
 
 function hasTable(database: DatabaseSync, name: string): boolean {
-  const statement = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
+  const statement = database.prepare(
+    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?",
+  );
   return statement.get(name) !== undefined;
 }

@@ -68,6 +68,15 @@ export class Reads {
     return this.statements.all<TaskRow>('read-held', worker).map(taskOf);
   }
 
+  loads(): ReadonlyMap<string, number> {
+    const rows = this.statements.all<{ worker: string; load: number }>('read-loads');
+    return new Map(rows.map(({ worker, load }) => [worker, load]));
+  }
+
+  latestPosition(): number {
+    return this.statements.one<{ position: number }>('marks').position;
+  }
+
   jobs(query: JobQuery): Job[] {
     const statuses = query.status ?? jobStatuses;
     const ended = statuses.filter(isFinal);

@@ -81,7 +81,16 @@ const openJobs: Shelf<'open_job'> = {
     // Any other table may know it: what a job has is found out with its next steps.
     const bits = Object.values(beside).reduce((all, bit) => all | bit, 0);
     const texts = [restText(job), canonicalJson(job.data)];
-    statements.run('job-insert', n, lease_until, timers, dueAt, bits, ...jobRow(job, true), ...texts);
+    statements.run(
+      'job-insert',
+      n,
+      lease_until,
+      timers,
+      dueAt,
+      bits,
+      ...jobRow(job, true),
+      ...texts,
+    );
     const key = waitKeyOf(job.wait);
     if (key !== null && place !== null) {
       statements.runOf('INSERT INTO waiters VALUES (:place, :key, :n)', { place, key, n });
@@ -193,6 +202,10 @@ export const shelves: Shelves = {
   outbox_event: withCanonical(plain('outbox_event', 'outbox_events', 't.n')),
   dead_letter: withCanonical(plain('dead_letter', 'outbox_dlq', 't.id')),
   history: plain('history', 'history', 't.position'),
-  counter: { ...plain('counter', 'counters', 'name'), from: counters, read: `SELECT name, value FROM ${counters} ORDER BY name` },
+  counter: {
+    ...plain('counter', 'counters', 'name'),
+    from: counters,
+    read: `SELECT name, value FROM ${counters} ORDER BY name`,
+  },
   mark: marks,
 };

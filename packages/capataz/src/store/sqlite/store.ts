@@ -182,6 +182,10 @@ export class OpenSqliteStore implements SqliteStore {
     return this.#read((reads) => reads.events(after, limit));
   }
 
+  async latestPosition(): Promise<number> {
+    return this.#read((reads) => reads.latestPosition());
+  }
+
   async due(limit: number): Promise<DuePage> {
     return this.#read((reads) => duePage(reads, this.#time.now(), limit));
   }
@@ -202,6 +206,10 @@ export class OpenSqliteStore implements SqliteStore {
 
   async heldBy(worker: string): Promise<Task[]> {
     return this.#read((reads) => reads.heldBy(worker));
+  }
+
+  async loads(): Promise<ReadonlyMap<string, number>> {
+    return this.#read((reads) => reads.loads());
   }
 
   async saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void> {
@@ -231,8 +239,8 @@ export class OpenSqliteStore implements SqliteStore {
     return this.#read((reads) => reads.workers(ids));
   }
 
-  async removeWorker(id: string): Promise<void> {
-    await this.#write({ type: 'remove_worker', at: this.#time.now(), id });
+  async removeWorker(id: string, incarnation: string): Promise<void> {
+    await this.#write({ type: 'remove_worker', at: this.#time.now(), id, incarnation });
   }
 
   async offerBlueprint({ name, version, graph }: BlueprintOffer): Promise<string> {
