@@ -26,7 +26,11 @@ const count = blueprint({
   name: 'count',
   version: 1,
   states: {
-    ask: { start: true, to: ['done'], handle: () => dispatch('count', {}, { on: { success: 'done' } }) },
+    ask: {
+      start: true,
+      to: ['done'],
+      handle: () => dispatch('count', {}, { on: { success: 'done' } }),
+    },
     done,
   },
 });
@@ -54,7 +58,11 @@ const parent = blueprint({
   name: 'parent',
   version: 1,
   states: {
-    begin: { start: true, to: ['done'], handle: () => child('count', {}, { on: { success: 'done' } }) },
+    begin: {
+      start: true,
+      to: ['done'],
+      handle: () => child('count', {}, { on: { success: 'done' } }),
+    },
     done,
   },
 });
@@ -100,7 +108,9 @@ test('S-50 what was under way on SQLite ends on PostgreSQL: for a worker, a time
   const moved = await runIn(folder, ['move', '--to', storeUrl, ...dataFlags]);
   assert.match(ok(moved), /open_job +6 +[0-9a-f]{16}\n/);
   assert.match(moved.stderr, /history: (\d+) of \1 compared\n/);
-  await assert.rejects(createServer({ blueprints, log }).start({ config }), { code: 'STORE_MOVED' });
+  await assert.rejects(createServer({ blueprints, log }).start({ config }), {
+    code: 'STORE_MOVED',
+  });
 
   const bus = createInProcessBus({ clock: systemClock, log });
   const heard = new Inbox();

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import type { Filled } from '../testing/full-store.ts';
 import {
@@ -23,6 +22,7 @@ import type { Chest } from './chest.ts';
 import { Places } from './fixtures/places.ts';
 import { move } from './move.ts';
 import { tables as postgresTables } from './postgres/shelves.ts';
+import { openReading } from './sqlite/database.ts';
 import { storePaths } from './sqlite/paths.ts';
 import { shelves as sqliteShelves } from './sqlite/shelves.ts';
 
@@ -117,7 +117,7 @@ describe('move', () => {
     const clock = new VirtualClock();
     const own = ['migrations', 'moves'];
     const { place: sqlite } = await places.full('sqlite', clock);
-    const database = new DatabaseSync(storePaths({ folder: sqlite.name }).database);
+    const database = openReading(storePaths({ folder: sqlite.name }).database);
     const rows = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     database.close();
     const texts = Object.values(sqliteShelves).map((shelf) => shelf.read);
@@ -171,7 +171,7 @@ async function goesOn({ store, clock }: Filled): Promise<void> {
   const before = await deadlinesOf(store, 'second');
   await store1(store, ending(await read(store, 'holder')));
   const after = await deadlinesOf(store, 'second');
-  assert.ok((after['wake'] ?? 0) < (before['wake'] ?? 0));
+  assert.ok((after.wake ?? 0) < (before.wake ?? 0));
   const late = await store1(store, awaitingEvent(newJob('late'), { keys: ['order-9'] }));
   assert.deepEqual(await inboxIds(store, late.id), ['s4', 's5']);
   const { position } = await store.events(0, 10_000);

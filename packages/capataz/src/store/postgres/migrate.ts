@@ -5,6 +5,15 @@ export function readMigrations(): Migration[] {
   return migrationsIn(new URL('./migrations/', import.meta.url));
 }
 
+export interface MigrateOptions {
+  readonly migrations?: readonly Migration[];
+  /**
+   * Called before anything is changed, when no other instance migrates: it may refuse. `isBreaking`:
+   * what is pending would break older programs that work on the schema.
+   */
+  readonly admit?: (isBreaking: boolean) => Promise<void>;
+}
+
 /**
  * Brings the schema up to date, in one transaction. Instances that start together do it one after the
  * other, and all but the first find nothing left to do.
@@ -14,19 +23,21 @@ export function readMigrations(): Migration[] {
 export async function migrate(
   client: ClientBase,
   schema: string,
-  migrations = readMigrations(),
+  { migrations = readMigrations(), admit }: MigrateOptions = {},
 ): Promise<Migration[]> {
   await client.query('BEGIN');
   try {
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('capataz ' || $1, 0))", [
       schema,
     ]);
+    const applied = await appliedIn(client, schema);
+    const pending = pendingOf(applied, migrations);
+    await admit?.(applied.length > 0 && pending.some(({ breaking }) => breaking));
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
     await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.migrations (
       number integer PRIMARY KEY, name text NOT NULL, breaking boolean NOT NULL)`);
     await client.query(`CREATE TABLE IF NOT EXISTS ${schema}.moves (
       state text NOT NULL, move text NOT NULL, other text NOT NULL)`);
-    const pending = pendingOf(await appliedIn(client, schema), migrations);
     for (const { number, name, text, breaking } of pending) {
       await client.query(text);
       const values = [number, name, breaking];

@@ -1,13 +1,16 @@
 import type { ClientBase } from 'pg';
 import { CapatazError } from '../../protocol/errors.ts';
-import { type Clock, delay } from '../../std/clock.ts';
+import { type Clock, delay, systemClock } from '../../std/clock.ts';
+import { pendingOf } from '../migrations.ts';
 import { type MoveRow, refuseMarked } from '../move-marks.ts';
+import { appliedIn, readMigrations } from './migrate.ts';
 
 /**
  * Every connection that works on a store holds one lock shared for as long as it lives, and a move
  * holds it alone (S-50). So nobody is on a store that is moved, and no connection that comes later
- * works on what was left behind: it looks for the mark once it has the lock. (Names in
- * pg_stat_activity would tell who is there, but not keep anybody out.)
+ * works on what was left behind: it looks for the mark once it has the lock. Migrations that would
+ * break older programs hold it alone, too. (Names in pg_stat_activity would tell who is there, but not
+ * keep anybody out.)
  *
  * It lies far behind the buckets of `lock_keys`, in the key space of two numbers, which the fence of the
  * history does not look at.
@@ -19,14 +22,39 @@ const lock = `hashtext($1), ${number}`;
 const patienceMs = 2_000;
 const lookEveryMs = 100;
 
-/** @throws CapatazError STORE_IN_USE, STORE_MOVED, STORE_INCOMPLETE */
+/**
+ * To be called by every connection, before it works on the store.
+ * @throws CapatazError STORE_IN_USE, STORE_MOVED, STORE_INCOMPLETE, STORE_NEWER
+ */
 export async function enter(client: ClientBase, schema: string): Promise<void> {
   const text = `SELECT pg_try_advisory_lock_shared(${lock}) AS entered`;
   const { rows } = await client.query<{ entered: boolean }>(text, [schema]);
   if (rows[0]?.entered !== true) {
-    throw new CapatazError('STORE_IN_USE', `The schema ${schema} is being moved at present.`);
+    throw new CapatazError(
+      'STORE_IN_USE',
+      `The schema ${schema} is being moved or migrated at present.`,
+    );
   }
+  await refuseUnfit(client, schema);
+}
+
+async function refuseUnfit(client: ClientBase, schema: string): Promise<void> {
   refuseMarked(`The schema ${schema}`, await moveRowIn(client, schema));
+  pendingOf(await appliedIn(client, schema), readMigrations());
+}
+
+/**
+ * Of an instance that starts: it may migrate beside older ones, but not what would break them.
+ * @throws CapatazError STORE_IN_USE, STORE_MOVED, STORE_INCOMPLETE
+ */
+export async function admit(
+  client: ClientBase,
+  schema: string,
+  isBreaking: boolean,
+): Promise<void> {
+  if (!isBreaking) return enter(client, schema);
+  await enterAlone(client, schema, systemClock);
+  await refuseUnfit(client, schema);
 }
 
 /** @throws CapatazError STORE_IN_USE that says where those come from who are there. */

@@ -1,14 +1,16 @@
+import type { ClientBase } from 'pg';
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
 import type { Store } from '../contract.ts';
+import { type Migration, pendingOf } from '../migrations.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { Connections } from './connections.ts';
 import { clientConfig, type Driver, type DriverSettings, loadDriver, openPool } from './driver.ts';
 import { outage } from './errors.ts';
-import { migrate } from './migrate.ts';
-import { enter } from './occupancy.ts';
+import { appliedIn, migrate, readMigrations } from './migrate.ts';
+import { admit } from './occupancy.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
@@ -34,13 +36,16 @@ export interface PostgresStoreOptions {
   readonly random?: Pick<Random, 'id'>;
 }
 
+const defaultTimeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 30_000 };
+
 /**
  * Opens a store that several instances share.
  * @throws CapatazError STORE_NEWER, STORE_IN_USE, STORE_MOVED, STORE_INCOMPLETE, STORE_UNAVAILABLE
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { connections = 4, clock } = options;
-  const { connectTimeoutMs = 5_000, statementTimeoutMs = 30_000, random = systemRandom } = options;
+  const { random = systemRandom } = options;
+  const { connectTimeoutMs, statementTimeoutMs } = { ...defaultTimeouts, ...options };
   const settings = { ...placeOf(options.url), connectTimeoutMs, statementTimeoutMs };
   const driver = await loadDriver();
   await prepare(driver, settings);
@@ -58,19 +63,44 @@ async function givenTime(connections: Connections, clock: Clock): Promise<StoreT
   return new StoreTime(clock, await new Reads(connections).now(0));
 }
 
-async function prepare(driver: Driver, settings: DriverSettings): Promise<void> {
+/**
+ * Brings the schema up to date.
+ * @returns what was applied now.
+ * @throws CapatazError STORE_NEWER, STORE_IN_USE, STORE_MOVED, STORE_INCOMPLETE, STORE_UNAVAILABLE
+ */
+async function prepare(driver: Driver, settings: DriverSettings): Promise<Migration[]> {
+  const { schema } = settings;
+  return withClient(driver, settings, (client) =>
+    migrate(client, schema, { admit: (isBreaking) => admit(client, schema, isBreaking) }),
+  );
+}
+
+async function withClient<T>(
+  driver: Driver,
+  settings: DriverSettings,
+  work: (client: ClientBase) => Promise<T>,
+): Promise<T> {
   const client = new driver.Client(clientConfig(driver, settings));
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await enter(client, settings.schema);
-    await migrate(client, settings.schema);
+    return await work(client);
   } catch (error) {
     const why = outage(error);
     throw why === null ? error : unavailable(why, error);
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+/** The same without opening it: what is pending, and with `apply` applied. Errors as there. */
+export async function migratePostgresStore(text: string, apply: boolean): Promise<Migration[]> {
+  const settings = { ...placeOf(text), ...defaultTimeouts };
+  const driver = await loadDriver();
+  if (apply) return prepare(driver, settings);
+  return withClient(driver, settings, async (client) =>
+    pendingOf(await appliedIn(client, settings.schema), readMigrations()),
+  );
 }
 
 /**

@@ -1,11 +1,13 @@
+import { existsSync } from 'node:fs';
 import type { Clock } from '../../std/clock.ts';
+import { type Migration, pendingOf } from '../migrations.ts';
 import { refuseMarked } from '../move-marks.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { foldWal, openReading, openWriting } from './database.ts';
 import { outage } from './errors.ts';
 import { type Holder, livingHolder, StoreLock } from './lock.ts';
-import { migrate, moveRowIn } from './migrate.ts';
+import { appliedIn, migrate, moveRowIn, readMigrations } from './migrate.ts';
 import { createFolder, type StorePlace, storePaths } from './paths.ts';
 import { DatabasePlace } from './place.ts';
 import { Reads } from './reads.ts';
@@ -52,6 +54,43 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
 /** Who has this store open at present, and where its server listens; null if nobody has. */
 export function describeHolder(folder: string): Holder | null {
   return livingHolder(storePaths({ folder }));
+}
+
+/**
+ * Brings the database of a folder up to date without opening the store.
+ * @param apply false: only says what is pending, also beside a server that holds the folder.
+ * @returns what was applied now, or would be.
+ * @throws CapatazError as openSqliteStore
+ */
+export function migrateSqliteStore(folder: string, clock: Clock, apply: boolean): Migration[] {
+  const paths = storePaths({ folder });
+  if (!apply) return pendingIn(paths.database);
+  createFolder(paths);
+  const lock = new StoreLock(paths, clock.now());
+  try {
+    const database = openWriting(paths.database, 'full');
+    try {
+      refuseMarked(paths.database, moveRowIn(database));
+      return migrate(database);
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    const why = outage(error);
+    throw why === null ? error : unavailable(`${paths.database}: ${why}`, error);
+  } finally {
+    lock.release();
+  }
+}
+
+function pendingIn(file: string): Migration[] {
+  if (!existsSync(file)) return readMigrations();
+  const database = openReading(file);
+  try {
+    return pendingOf(appliedIn(database), readMigrations());
+  } finally {
+    database.close();
+  }
 }
 
 /** Brings the database up to date. @returns the latest instant that is stored in it. */

@@ -69,10 +69,10 @@ const openJobs: Shelf<'open_job'> = {
     FROM jobs j LEFT JOIN inputs i ON i.n = j.n LEFT JOIN waiters w ON w.job = j.n ORDER BY j.n`,
   recordOf: (row) => ({
     job: jobText(row),
-    timers: String(row['timers']),
-    lease_until: numberOf(row['lease_until']),
-    place: numberOf(row['place']),
-    last_seq: Number(row['last_seq']),
+    timers: String(row.timers),
+    lease_until: numberOf(row.lease_until),
+    place: numberOf(row.place),
+    last_seq: Number(row.last_seq),
   }),
   write: (statements, { job: text, timers, lease_until, place }) => {
     const job = JSON.parse(text) as Job;
@@ -165,8 +165,8 @@ function withCanonical<K extends 'outbox_event' | 'dead_letter'>(shelf: Shelf<K>
     recordOf: (row) =>
       ({
         ...row,
-        payload: canonicalText(row['payload']),
-        metadata: canonicalText(row['metadata']),
+        payload: canonicalText(row.payload),
+        metadata: canonicalText(row.metadata),
       }) as unknown as RecordOf<K>,
   };
 }
