@@ -7,7 +7,6 @@ import { type Deadlines, earliest, isRunnable, signalIdOf } from '../rules.ts';
 import { type JobRow, jobOf, jobTexts } from './rows.ts';
 import type { Session } from './statements.ts';
 import { classId, pairKey } from './working-set.ts';
-import { attributeRows, endedRow, inputRow } from './write-back.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -38,13 +37,14 @@ function inserting(
   table: string,
   types: Readonly<Record<string, string>>,
   values: Readonly<Record<string, string>> = {},
+  otherwise = '',
 ): (session: Session, rows: readonly object[]) => Promise<void> {
   const names = Object.keys(types);
   const columns = [...new Set([...names, ...Object.keys(values)])];
   const selected = columns.map((name) => values[name] ?? name);
   const recordset = Object.entries(types).map(([name, type]) => `${name} ${type}`);
   const text = `INSERT INTO ${table} (${columns.join(', ')}) SELECT ${selected.join(', ')}
-    FROM json_to_recordset($1::json) AS r (${recordset.join(', ')})`;
+    FROM json_to_recordset($1::json) AS r (${recordset.join(', ')}) ${otherwise}`;
   return async (session, rows) => void (await session.allOf(text, [JSON.stringify(rows)]));
 }
 
@@ -88,9 +88,25 @@ const endedJobs: Shelf<'ended_job'> = {
   write: async (session, records) => {
     const jobs = records.map(({ job }) => JSON.parse(job) as Job);
     await writePinned(session, jobs);
-    await session.all('ended-insert', JSON.stringify(jobs.map(endedRow)));
+    await insertEnded(session, jobs.map(endedRow));
   },
 };
+
+const insertEnded = inserting('ended_jobs', {
+  ...{ id: 'text', client: 'text', correlation: 'text', blueprint: 'text', status: 'text' },
+  ...{ state: 'text', error_code: 'text', ended_at: 'bigint', record: 'text', data: 'text' },
+});
+
+function endedRow(job: Job) {
+  const { id, client, blueprint, status, state, error, endedAt } = job;
+  const { record, data } = jobTexts(job);
+  return {
+    ...{ id, client, blueprint, status, state, record, data },
+    correlation: job.correlationId,
+    error_code: error?.code ?? null,
+    ended_at: endedAt,
+  };
+}
 
 const openJobs: Shelf<'open_job'> = {
   from: 'jobs',
@@ -104,9 +120,17 @@ const openJobs: Shelf<'open_job'> = {
     const jobs = records.map(({ job }) => JSON.parse(job) as Job);
     await writePinned(session, jobs);
     const rows = records.map((record, index) => openRow(record, jobs[index]));
-    await session.all('jobs-insert', JSON.stringify(rows));
+    await insertOpen(session, rows);
   },
 };
+
+const insertOpen = inserting('jobs', {
+  ...{ id: 'text', version: 'bigint', client: 'text', correlation: 'text', blueprint: 'text' },
+  ...{ blueprint_version: 'integer', status: 'text', state: 'text', held: 'boolean' },
+  ...{ runnable: 'boolean', lease_token: 'text', lease_until: 'bigint', timers: 'text' },
+  ...{ due_at: 'bigint', wait_key: 'text', place: 'bigint', last_seq: 'bigint' },
+  ...{ created_at: 'bigint', entered_at: 'bigint', record: 'text', data: 'text' },
+});
 
 function openRow({ job: text, timers, ...times }: RecordOf<'open_job'>, known?: Job) {
   const job = known ?? (JSON.parse(text) as Job);
@@ -130,9 +154,36 @@ function jobText(row: Row): string {
 }
 
 async function writePinned(session: Session, jobs: readonly Job[]): Promise<void> {
-  await session.all('inputs-insert', JSON.stringify(jobs.map(inputRow)));
-  await session.all('attributes-insert', JSON.stringify(jobs.flatMap(attributeRows)));
+  await insertInputs(
+    session,
+    jobs.map((job) => ({
+      id: job.id,
+      client: job.client,
+      correlation: job.correlationId,
+      pinned: jobTexts(job).pinned,
+    })),
+  );
+  await insertAttributes(
+    session,
+    jobs.flatMap(({ id, options }) =>
+      Object.entries(options.attributes).map(([name, value]) => ({
+        name,
+        value: canonicalJson(value),
+        job: id,
+      })),
+    ),
+  );
 }
+
+const insertInputs = inserting('inputs', {
+  ...{ id: 'text', client: 'text', correlation: 'text', pinned: 'text' },
+});
+
+const insertAttributes = inserting(
+  'attributes',
+  { name: 'text', value: 'text', job: 'text' },
+  { value: 'md5(value)' },
+);
 
 const tasks: Shelf<'task'> = {
   ...plain('task', 'tasks', 'n', {
@@ -149,10 +200,22 @@ const tasks: Shelf<'task'> = {
       return { ...record, class: id, rank: -spec.priority, due_at: dueAt };
     });
     const classRows = [...classes].map(([id, ofClass]) => ({ id, class: ofClass }));
-    await session.all('classes-insert', JSON.stringify(classRows));
-    await session.all('tasks-insert', JSON.stringify(rows));
+    await insertClasses(session, classRows);
+    await insertTasks(session, rows);
   },
 };
+
+const insertClasses = inserting(
+  'classes',
+  { id: 'text', class: 'text' },
+  {},
+  'ON CONFLICT DO NOTHING',
+);
+
+const insertTasks = inserting('tasks', {
+  ...typesOf('task'),
+  ...{ class: 'text', rank: 'integer', due_at: 'bigint' },
+});
 
 const addresses: Shelf<'address'> = {
   from: 'addresses',

@@ -73,12 +73,12 @@ function isRetimed({ data }: WorkingSet, was: JobBefore, owner: OpenJob): boolea
   );
 }
 
-export function inputRow(job: Job) {
+function inputRow(job: Job) {
   const { id, client, correlationId: correlation } = job;
   return { id, client, correlation, pinned: jobTexts(job).pinned };
 }
 
-export function attributeRows({ id, options }: Job) {
+function attributeRows({ id, options }: Job) {
   return Object.entries(options.attributes).map(([name, value]) => ({
     name,
     value: canonicalJson(value),
@@ -113,7 +113,7 @@ function jobRow(set: WorkingSet, owner: OpenJob) {
   };
 }
 
-export function endedRow(job: Job) {
+function endedRow(job: Job) {
   const { id, client, blueprint, status, state, error, endedAt } = job;
   const { record, data } = jobTexts(job);
   return {
