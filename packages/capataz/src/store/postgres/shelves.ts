@@ -4,7 +4,7 @@ import { canonicalJson } from '../../std/json.ts';
 import { columnsOf, type RecordKind, type RecordOf } from '../chest.ts';
 import { waitKeyOf } from '../memory/shares.ts';
 import { type Deadlines, earliest, isRunnable, signalIdOf } from '../rules.ts';
-import { type JobRow, jobOf, jobTexts } from './rows.ts';
+import { type JobRow, jobOf } from './rows.ts';
 import type { Session } from './statements.ts';
 import { classId, pairKey } from './working-set.ts';
 
@@ -146,6 +146,15 @@ function openRow({ job: text, timers, ...times }: RecordOf<'open_job'>, known?: 
     wait_key: waitKeyOf(job),
     created_at: job.createdAt,
     entered_at: job.enteredAt,
+  };
+}
+
+/** As rows.ts reads it. */
+function jobTexts({ data, input, options, trace, parent, ...record }: Job): JobRow {
+  return {
+    record: canonicalJson(record),
+    data: canonicalJson(data),
+    pinned: canonicalJson({ input, options, trace, parent }),
   };
 }
 
