@@ -34,7 +34,6 @@ import { type Area, type Route, routerPath, send } from './route.ts';
 import { RouteIndex } from './route-index.ts';
 import { allRoutes } from './routes/all.ts';
 import { WorkerConnections } from './worker-connections.ts';
-import { WorkerForms } from './worker-forms.ts';
 import { admitWorker } from './worker-identity.ts';
 
 export interface HttpServerOptions {
@@ -87,7 +86,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     publicUrl: options.publicUrl ?? null,
     uploads: new WeakSet(),
     feed: new LiveFeed(options.engine.events, options.clock),
-    forms: new WorkerForms(options.engine.workers),
     connections: new WorkerConnections((worker) => {
       options.log.info("a worker's last connection closed", { worker });
       options.engine.workers.connectionDropped(worker);
