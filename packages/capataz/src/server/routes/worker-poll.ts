@@ -19,13 +19,12 @@ export async function pollForTasks(context: ServerContext, call: Call): Promise<
   if (!watchDelivery(context, call.reply.raw, worker, tasks)) return gone(call);
   logHandOut(context, worker, tasks);
   const [first] = tasks;
-  if (first !== undefined && !isBatch) return { ...ok(taskBody(first)), ...traced(first) };
+  if (first !== undefined && !isBatch) {
+    // The body has it, too; several tasks have several.
+    if (first.spec.trace !== null) call.reply.header('traceparent', first.spec.trace);
+    return ok(taskBody(first));
+  }
   return ok({ tasks: tasks.map(batchTaskBody) });
-}
-
-/** The body has it, too, for workers that look there; several tasks have several. */
-function traced({ spec }: Task): { readonly headers?: Readonly<Record<string, string>> } {
-  return spec.trace === null ? {} : { headers: { traceparent: spec.trace } };
 }
 
 /** The wait ends at once when the connection closes or the server begins to. */
