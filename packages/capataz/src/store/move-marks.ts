@@ -1,5 +1,6 @@
 import { CapatazError } from '../protocol/errors.ts';
 import type { MoveMark } from './chest.ts';
+import type { Migration } from './migrations.ts';
 
 /** A row of the table `moves`, which holds one at most. */
 export interface MoveRow {
@@ -30,4 +31,11 @@ export function refuseMarked(name: string, row: MoveRow | undefined): void {
   }
   const message = `The move from ${other} to ${name} was broken off: run the same \`capataz move\` again, or go on with ${other}.`;
   throw new CapatazError('STORE_INCOMPLETE', message, details);
+}
+
+/** A move changes nothing of its source, so that it does not migrate either. */
+export function lacksMigrations(name: string, pending: readonly Migration[]): CapatazError {
+  const names = pending.map((migration) => migration.name).join(', ');
+  const message = `${name} lacks migrations (${names}): run \`capataz migrate\` on it first`;
+  return new CapatazError('CONFIG_INVALID', message, { store: name });
 }

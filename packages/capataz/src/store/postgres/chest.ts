@@ -11,14 +11,15 @@ import {
   recordKindNames,
 } from '../chest.ts';
 import { pendingOf } from '../migrations.ts';
-import { moveMarkOf } from '../move-marks.ts';
+import { lacksMigrations, moveMarkOf } from '../move-marks.ts';
 import { unavailable } from '../refusals.ts';
 import { clientConfig, loadDriver } from './driver.ts';
 import { outage, sqlState } from './errors.ts';
 import { appliedIn, migrate, readMigrations } from './migrate.ts';
 import { enterAlone, moveRowIn } from './occupancy.ts';
 import { placeOf } from './open.ts';
-import { type Row, type Shelf, settling, shelves, tables } from './shelves.ts';
+import type { Row, Shelf } from './shelf.ts';
+import { settling, shelves, tables } from './shelves.ts';
 import { Session } from './statements.ts';
 
 /** Rows that are fetched before anything is known about their size. */
@@ -48,11 +49,9 @@ export async function openPostgresChest(text: string, clock: Clock): Promise<Che
     const applied = await appliedIn(client, schema);
     const name = nameOf(url, schema);
     const pending = pendingOf(applied, readMigrations());
-    if (applied.length > 0 && pending.length > 0 && mark.state === 'none') {
-      const names = pending.map((migration) => migration.name).join(', ');
-      const message = `${name} lacks migrations (${names}): run \`capataz migrate\` on it first`;
-      throw new CapatazError('CONFIG_INVALID', message);
-    }
+    // What a broken move has left is made anew.
+    if (applied.length > 0 && pending.length > 0 && mark.state === 'none')
+      throw lacksMigrations(name, pending);
     const end = (): Promise<void> => client.end();
     return new PostgresChest({ client, end, schema, name, mark, exists: applied.length > 0 });
   } catch (error) {

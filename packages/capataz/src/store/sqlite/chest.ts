@@ -1,6 +1,5 @@
 import { existsSync, rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { CapatazError } from '../../protocol/errors.ts';
 import { assert } from '../../std/assert.ts';
 import type { Clock } from '../../std/clock.ts';
 import {
@@ -14,7 +13,7 @@ import {
   recordKindNames,
 } from '../chest.ts';
 import { pendingOf } from '../migrations.ts';
-import { moveMarkOf } from '../move-marks.ts';
+import { lacksMigrations, moveMarkOf } from '../move-marks.ts';
 import { unavailable } from '../refusals.ts';
 import { foldWal, openWriting } from './database.ts';
 import { outage } from './errors.ts';
@@ -33,12 +32,23 @@ export function openSqliteChest(folder: string, clock: Clock): Chest {
   const paths = storePaths({ folder });
   if (!existsSync(paths.database)) return new SqliteChest(paths, clock, null);
   const lock = new StoreLock(paths, clock.now());
+  let database: DatabaseSync | null = null;
   try {
-    return new SqliteChest(paths, clock, { lock, database: openStill(paths.database) });
+    database = openStill(paths.database);
+    const mark = moveMarkOf(moveRowIn(database));
+    // What a broken move has left is made anew.
+    if (mark.state === 'none') refuseOld(paths.database, database);
+    return new SqliteChest(paths, clock, { lock, database }, mark);
   } catch (error) {
+    database?.close();
     lock.release();
     throw refusalOf(paths, error);
   }
+}
+
+function refuseOld(name: string, database: DatabaseSync): void {
+  const pending = pendingOf(appliedIn(database), readMigrations());
+  if (pending.length > 0) throw lacksMigrations(name, pending);
 }
 
 interface Opened {
@@ -50,22 +60,20 @@ class SqliteChest implements Chest {
   readonly #paths: StorePaths;
   readonly #clock: Clock;
   #opened: Opened | null;
-  #statements: Statements | null = null;
-  #mark: MoveMark = { state: 'none' };
+  #statements: Statements | null;
+  #mark: MoveMark;
 
-  constructor(paths: StorePaths, clock: Clock, opened: Opened | null) {
+  constructor(
+    paths: StorePaths,
+    clock: Clock,
+    opened: Opened | null,
+    mark: MoveMark = { state: 'none' },
+  ) {
     this.#paths = paths;
     this.#clock = clock;
     this.#opened = opened;
-    if (opened === null) return;
-    this.#mark = moveMarkOf(moveRowIn(opened.database));
-    this.#statements = new Statements(opened.database);
-    const pending = pendingOf(appliedIn(opened.database), readMigrations());
-    if (pending.length === 0 || this.#mark.state !== 'none') return;
-    opened.database.close();
-    const names = pending.map(({ name }) => name).join(', ');
-    const message = `${this.name} lacks migrations (${names}): run \`capataz migrate\` on it first`;
-    throw new CapatazError('CONFIG_INVALID', message);
+    this.#mark = mark;
+    this.#statements = opened === null ? null : new Statements(opened.database);
   }
 
   get name(): string {
