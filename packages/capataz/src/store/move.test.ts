@@ -22,7 +22,7 @@ import type { Chest } from './chest.ts';
 import { Places } from './fixtures/places.ts';
 import { move } from './move.ts';
 import { tables as postgresTables } from './postgres/shelves.ts';
-import { openReading } from './sqlite/database.ts';
+import { openReading, openWriting } from './sqlite/database.ts';
 import { storePaths } from './sqlite/paths.ts';
 import { shelves as sqliteShelves } from './sqlite/shelves.ts';
 
@@ -112,6 +112,30 @@ describe('move', () => {
       await places.remove(source, target);
     });
   }
+
+  it('S-50 positions stay, however far apart they lie', async () => {
+    const clock = new VirtualClock();
+    const { place: source } = await places.full('sqlite', clock);
+    const database = openWriting(storePaths({ folder: source.name }).database, 'full');
+    database.exec("INSERT OR REPLACE INTO counters VALUES ('position', 45000000)");
+    database.close();
+    const store = await places.open(source, clock);
+    await store1(store, changeOf(newJob('far')));
+    await store.close();
+    const everything = await places.everything(source, clock);
+    const target = places.new('postgres');
+    await places.move(source, target);
+    assert.deepEqual(await places.everything(target, clock), everything);
+    const moved = await places.open(target, clock);
+    await store1(moved, changeOf(newJob('farther')));
+    const { events } = await moved.events(45_000_001, 9);
+    assert.deepEqual(
+      events.map(({ position, jobId }) => [position, jobId]),
+      [[45_000_002, 'farther']],
+    );
+    await moved.close();
+    await places.remove(source, target);
+  });
 
   it('S-50 every table of a store is on a shelf', async () => {
     const clock = new VirtualClock();
