@@ -1,6 +1,6 @@
 import { CapatazError } from '../protocol/errors.ts';
+import type { Migration } from '../std/migrations.ts';
 import type { MoveMark } from './chest.ts';
-import type { Migration } from './migrations.ts';
 
 /** A row of the table `moves`, which holds one at most. */
 export interface MoveRow {

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Config } from '../../config/settings.ts';
 import { storeName } from '../../config/store-place.ts';
-import type { Migration } from '../../store/migrations.ts';
+import type { Migration } from '../../std/migrations.ts';
 import { migratePostgresStore } from '../../store/postgres/open.ts';
 import { migrateSqliteStore } from '../../store/sqlite/open.ts';
 import { type Session, sessionOf } from '../command.ts';

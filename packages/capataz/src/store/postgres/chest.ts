@@ -1,4 +1,7 @@
 import type { ClientBase } from 'pg';
+import { clientConfig } from '../../postgres/driver.ts';
+import { outage, sqlState } from '../../postgres/errors.ts';
+import { appliedIn } from '../../postgres/migrate.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import type { Clock } from '../../std/clock.ts';
 import {
@@ -13,11 +16,9 @@ import {
 import { pendingOf } from '../migrations.ts';
 import { lacksMigrations, moveMarkOf } from '../move-marks.ts';
 import { unavailable } from '../refusals.ts';
-import { clientConfig, loadDriver } from './driver.ts';
-import { outage, sqlState } from './errors.ts';
-import { appliedIn, migrate, readMigrations } from './migrate.ts';
+import { migrate, readMigrations } from './migrate.ts';
 import { enterAlone, moveRowIn } from './occupancy.ts';
-import { placeOf } from './open.ts';
+import { installedDriver, placeOf } from './open.ts';
 import type { Row, Shelf } from './shelf.ts';
 import { settling, shelves, tables } from './shelves.ts';
 import { Session } from './statements.ts';
@@ -31,9 +32,10 @@ const firstFetch = 16;
  * are pending
  */
 export async function openPostgresChest(text: string, clock: Clock): Promise<Chest> {
-  const { url, schema } = placeOf(text);
-  const settings = { url, schema, connectTimeoutMs: 5_000, statementTimeoutMs: 0 };
-  const driver = await loadDriver();
+  const place = placeOf(text);
+  const { url, schema } = place;
+  const settings = { ...place, connectTimeoutMs: 5_000, statementTimeoutMs: 0 };
+  const driver = await installedDriver();
   const client = new driver.Client({
     ...clientConfig(driver, settings),
     // Whole tables are read and sorted here, and the other side may take its time.

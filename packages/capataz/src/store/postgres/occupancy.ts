@@ -1,9 +1,10 @@
 import type { ClientBase } from 'pg';
+import { appliedIn } from '../../postgres/migrate.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, delay, systemClock } from '../../std/clock.ts';
 import { pendingOf } from '../migrations.ts';
 import { type MoveRow, refuseMarked } from '../move-marks.ts';
-import { appliedIn, readMigrations } from './migrate.ts';
+import { readMigrations } from './migrate.ts';
 
 /**
  * Every connection that works on a store holds one lock shared for as long as it lives, and a move

@@ -1,16 +1,25 @@
 import type { ClientBase } from 'pg';
+import {
+  clientConfig,
+  type Driver,
+  type DriverSettings,
+  loadDriver,
+} from '../../postgres/driver.ts';
+import { outage } from '../../postgres/errors.ts';
+import { appliedIn } from '../../postgres/migrate.ts';
+import { type Place, readPlace } from '../../postgres/place.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
+import type { Migration } from '../../std/migrations.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
 import type { Store } from '../contract.ts';
-import { type Migration, pendingOf } from '../migrations.ts';
+import { pendingOf } from '../migrations.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { Connections } from './connections.ts';
-import { clientConfig, type Driver, type DriverSettings, loadDriver, openPool } from './driver.ts';
-import { outage } from './errors.ts';
-import { appliedIn, migrate, readMigrations } from './migrate.ts';
+import { migrate, readMigrations } from './migrate.ts';
 import { admit } from './occupancy.ts';
+import { openPool } from './pool.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
@@ -47,7 +56,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { random = systemRandom } = options;
   const { connectTimeoutMs, statementTimeoutMs } = { ...defaultTimeouts, ...options };
   const settings = { ...placeOf(options.url), connectTimeoutMs, statementTimeoutMs };
-  const driver = await loadDriver();
+  const driver = await installedDriver();
   await prepare(driver, settings);
   const others = new Connections(openPool(driver, settings, connections));
   const writing = new Connections(openPool(driver, settings, 1));
@@ -66,7 +75,6 @@ async function givenTime(connections: Connections, clock: Clock): Promise<StoreT
 /**
  * Brings the schema up to date.
  * @returns what was applied now.
- * @throws CapatazError STORE_NEWER, STORE_IN_USE, STORE_MOVED, STORE_INCOMPLETE, STORE_UNAVAILABLE
  */
 async function prepare(driver: Driver, settings: DriverSettings): Promise<Migration[]> {
   const { schema } = settings;
@@ -96,30 +104,25 @@ async function withClient<T>(
 /** The same without opening it: what is pending, and with `apply` applied. Errors as there. */
 export async function migratePostgresStore(text: string, apply: boolean): Promise<Migration[]> {
   const settings = { ...placeOf(text), ...defaultTimeouts };
-  const driver = await loadDriver();
+  const driver = await installedDriver();
   if (apply) return prepare(driver, settings);
   return withClient(driver, settings, async (client) =>
     pendingOf(await appliedIn(client, settings.schema), readMigrations()),
   );
 }
 
-/**
- * Where the tables lie. The URL holds a password, so that no part of it is repeated in an error.
- * @throws CapatazError CONFIG_INVALID
- */
-export function placeOf(text: string): { readonly url: string; readonly schema: string } {
-  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
-  if (protocol !== 'postgres:' && protocol !== 'postgresql:') {
-    throw new CapatazError('CONFIG_INVALID', 'the URL of the store has to begin with postgres://');
-  }
-  const url = new URL(text);
-  const schema = url.searchParams.get('schema') ?? 'capataz';
-  // It is put into statements, and into a parameter that knows no quotes.
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
-    throw new CapatazError(
-      'CONFIG_INVALID',
-      `"${schema}" is no name of a schema: small letters, digits and _`,
-    );
-  url.searchParams.delete('schema');
-  return { url: url.href, schema };
+/** @throws CapatazError STORE_UNAVAILABLE */
+export async function installedDriver(): Promise<Driver> {
+  const driver = await loadDriver();
+  if (driver !== null) return driver;
+  const message = 'The PostgreSQL store needs the package pg: npm install pg';
+  throw new CapatazError('STORE_UNAVAILABLE', message);
+}
+
+/** @throws CapatazError CONFIG_INVALID */
+export function placeOf(url: string): Place & { readonly name: string } {
+  const place = readPlace(url, 'capataz');
+  if ('problem' in place)
+    throw new CapatazError('CONFIG_INVALID', `the URL of the store ${place.problem}`);
+  return { ...place, name: `capataz ${place.schema}` };
 }

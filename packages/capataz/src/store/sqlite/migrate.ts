@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type AppliedMigration, type Migration, migrationsIn, pendingOf } from '../migrations.ts';
+import { type AppliedMigration, type Migration, migrationsIn } from '../../std/migrations.ts';
+import { pendingOf } from '../migrations.ts';
 import type { MoveRow } from '../move-marks.ts';
 
 export function readMigrations(): Migration[] {

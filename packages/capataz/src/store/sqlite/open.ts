@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../std/clock.ts';
-import { type Migration, pendingOf } from '../migrations.ts';
+import type { Migration } from '../../std/migrations.ts';
+import { pendingOf } from '../migrations.ts';
 import { refuseMarked } from '../move-marks.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';

@@ -1,13 +1,15 @@
 import type pg from 'pg';
-import type { ClientConfig, CustomTypesConfig, Pool } from 'pg';
-import { CapatazError } from '../../protocol/errors.ts';
-import { enter } from './occupancy.ts';
+import type { ClientConfig, CustomTypesConfig } from 'pg';
 
 export interface DriverSettings {
   readonly url: string;
+  /** Shown by the server for its connections. */
+  readonly name: string;
   readonly schema: string;
   readonly connectTimeoutMs: number;
   readonly statementTimeoutMs: number;
+  /** Further parameters of the server: `-c name=value`. */
+  readonly parameters?: readonly string[];
 }
 
 /** A statement may wait this long for a row or a name that another instance's commit has locked. */
@@ -16,7 +18,6 @@ const lockTimeoutMs = 10_000;
 const idleInTransactionMs = 20_000;
 /** Over what the server itself allows, for a network that swallows everything. */
 const silenceMarginMs = 5_000;
-const idleConnectionMs = 60_000;
 const keepAliveDelayMs = 10_000;
 
 /**
@@ -31,32 +32,18 @@ const numberTypes: ReadonlySet<number> = new Set([20, 1700]);
 
 export type Driver = Pick<typeof pg, 'Client' | 'Pool' | 'types'>;
 
-/** @throws CapatazError STORE_UNAVAILABLE where the package is not installed. */
-export async function loadDriver(): Promise<Driver> {
+/** Only who uses PostgreSQL needs the driver. @returns null where the package is not installed. */
+export async function loadDriver(): Promise<Driver | null> {
   try {
     return (await import('pg')).default;
-  } catch (cause) {
-    const message = 'The PostgreSQL store needs the package pg: npm install pg';
-    throw new CapatazError('STORE_UNAVAILABLE', message, undefined, cause);
+  } catch {
+    return null;
   }
 }
 
-/** Connections with limits on everything that could wait for ever. */
-export function openPool(driver: Driver, settings: DriverSettings, max: number): Pool {
-  const pool = new driver.Pool({
-    ...clientConfig(driver, settings),
-    max,
-    idleTimeoutMillis: idleConnectionMs,
-    allowExitOnIdle: true,
-    onConnect: (client) => enter(client, settings.schema),
-  });
-  // An idle connection that breaks is replaced by the next one; whoever uses one hears of it there.
-  pool.on('error', () => undefined);
-  return pool;
-}
-
+/** With limits on everything that could wait for ever. */
 export function clientConfig(driver: Driver, settings: DriverSettings): ClientConfig {
-  const { url, schema, connectTimeoutMs, statementTimeoutMs } = settings;
+  const { url, name, schema, connectTimeoutMs, statementTimeoutMs, parameters = [] } = settings;
   const getTypeParser = ((type: number, format: 'text' | 'binary') =>
     numberTypes.has(type)
       ? Number
@@ -64,8 +51,8 @@ export function clientConfig(driver: Driver, settings: DriverSettings): ClientCo
   return {
     connectionString: url,
     pipeline: true,
-    application_name: `capataz ${schema}`,
-    options: [`-c search_path=${schema},public`, ...planning].join(' '),
+    application_name: name,
+    options: [`-c search_path=${schema},public`, ...planning, ...parameters].join(' '),
     types: { getTypeParser },
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
