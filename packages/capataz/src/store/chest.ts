@@ -116,6 +116,14 @@ export const recordKinds = {
     resolved_by: 'text?',
     resolution_notes: 'text?',
   },
+  schedule: {
+    name: 'text',
+    handled: 'integer',
+    paused_at: 'integer?',
+    resumed_at: 'integer?',
+    changed_by: 'text?',
+    recent: 'text',
+  },
   /** Rows as the stores keep them: the entries of one commit of a job. */
   history: {
     position: 'integer',

@@ -44,6 +44,22 @@ export async function fillStore(filled: Filled): Promise<void> {
   await fillShares(filled);
   await fillOutbox(filled);
   await fillEnded(filled);
+  await fillSchedules(filled);
+}
+
+async function fillSchedules({ store, clock }: Filled): Promise<void> {
+  const at = clock.now();
+  const slot = {
+    first: at,
+    last: at,
+    outcome: 'started',
+    jobId: 'sleeping',
+    reason: null,
+    at,
+  } as const;
+  await store.keepSchedule('nightly', { expected: null, handled: at, recent: [slot] });
+  const pause = { isPaused: true, by: 'ann' };
+  await store.keepSchedule('paused', { expected: null, handled: at, pause });
 }
 
 async function fillWorkers({ store, clock }: Filled): Promise<void> {
@@ -211,6 +227,7 @@ export async function everythingOf(store: Store): Promise<Readonly<Record<string
     classes: classes.map(({ key }) => key).sort(),
     held: [await store.heldBy('w1'), await store.heldBy('w2')],
     workers: await store.workers(),
+    schedules: await store.schedules(),
     orphans: await store.orphans([], 0, 1_000),
     // Held back from others for no time: it is only looked at.
     outbox: await store.outbox(100, 0),

@@ -233,7 +233,7 @@ export const settling = [
 export const tables = [
   ...['inputs', 'jobs', 'ended_jobs', 'classes', 'tasks', 'history', 'idempotency', 'reservations'],
   ...['inbox', 'seen', 'addresses', 'letters', 'memos', 'attributes', 'workers', 'blueprints'],
-  ...['counters', 'marks', 'outbox_events', 'outbox_dlq'],
+  ...['counters', 'marks', 'outbox_events', 'outbox_dlq', 'schedules'],
 ];
 
 export const shelves: Shelves = {
@@ -260,6 +260,7 @@ export const shelves: Shelves = {
       instants('original_created_at', 'moved_at', 'resolved_at'),
     ),
   ),
+  schedule: plain('schedule', 'schedules', named('name')),
   history: plain('history', 'history', 'position'),
   counter: {
     ...plain('counter', 'counters', 'name'),

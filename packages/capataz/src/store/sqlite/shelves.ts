@@ -201,6 +201,7 @@ export const shelves: Shelves = {
   memo: plain('memo', 'memos', 'i.id, t.name'),
   outbox_event: withCanonical(plain('outbox_event', 'outbox_events', 't.n')),
   dead_letter: withCanonical(plain('dead_letter', 'outbox_dlq', 't.id')),
+  schedule: plain('schedule', 'schedules', 'name'),
   history: plain('history', 'history', 't.position'),
   counter: {
     ...plain('counter', 'counters', 'name'),

@@ -260,6 +260,16 @@ CREATE INDEX outbox_dlq_event_type ON outbox_dlq (event_type);
 CREATE INDEX outbox_dlq_resolved_at ON outbox_dlq (resolved_at) WHERE resolved_at IS NOT NULL;
 CREATE INDEX outbox_dlq_unresolved ON outbox_dlq (n) WHERE resolved_at IS NULL;
 
+-- What is remembered of schedules of jobs; `recent`: what became of their latest slots, as JSON.
+CREATE TABLE schedules (
+  name text COLLATE "C" PRIMARY KEY,
+  handled bigint NOT NULL,
+  paused_at bigint,
+  resumed_at bigint,
+  changed_by text,
+  recent text NOT NULL DEFAULT '[]'
+);
+
 -- The store's present instant: the server's, or the one that a test gives; never before the last one
 -- that the book holds.
 CREATE FUNCTION store_now(given bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
