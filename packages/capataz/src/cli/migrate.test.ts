@@ -12,7 +12,7 @@ test('migrate says what is pending on SQLite without making it, then makes it on
   const dry = await runIn(folder, ['migrate', '--dry-run', '--sql']);
   assert.match(
     dry.stdout,
-    /^pending {2}0001-tables\.sql \(breaking: .*\)\n[^]*\n-- 0001-tables\.sql\n/,
+    /^pending {2}0001-tables\.sql \(breaking: .*\)\n[\s\S]*\n-- 0001-tables\.sql\n/,
   );
   assert.match(dry.stdout, /CREATE TABLE jobs \(/);
   assert.ok(!existsSync(join(folder, '.capataz')));
