@@ -181,6 +181,13 @@ export const settings = {
     range: [1_000, 2_592_000_000],
     meaning: 'How long nobody may offer a blueprint version before its jobs are quarantined.',
   },
+  history: {
+    type: 'choice',
+    default: 'on',
+    choices: ['on', 'off'],
+    meaning:
+      'Whether the history of a job outlives it. `off`: it is deleted in the commit that ends the job; only the embedded store can do that so far.',
+  },
   retentionAge: {
     type: 'duration',
     default: '30d',

@@ -1,3 +1,4 @@
+import type { ClientBase } from 'pg';
 import {
   clientConfig,
   type Driver,
@@ -5,15 +6,19 @@ import {
   loadDriver,
 } from '../../postgres/driver.ts';
 import { outage } from '../../postgres/errors.ts';
+import { appliedIn } from '../../postgres/migrate.ts';
 import { type Place, readPlace } from '../../postgres/place.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
+import type { Migration } from '../../std/migrations.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
 import type { Store } from '../contract.ts';
+import { pendingOf } from '../migrations.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { Connections } from './connections.ts';
-import { migrate } from './migrate.ts';
+import { migrate, readMigrations } from './migrate.ts';
+import { admit } from './occupancy.ts';
 import { openPool } from './pool.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore } from './store.ts';
@@ -40,16 +45,17 @@ export interface PostgresStoreOptions {
   readonly random?: Pick<Random, 'id'>;
 }
 
+const defaultTimeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 30_000 };
+
 /**
  * Opens a store that several instances share.
- * @throws CapatazError STORE_NEWER, STORE_UNAVAILABLE
+ * @throws CapatazError STORE_NEWER, STORE_IN_USE, STORE_MOVED, STORE_INCOMPLETE, STORE_UNAVAILABLE
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { connections = 4, clock } = options;
-  const { connectTimeoutMs = 5_000, statementTimeoutMs = 30_000, random = systemRandom } = options;
-  const { url, schema } = placeOf(options.url);
-  const name = `capataz ${schema}`;
-  const settings = { url, name, schema, connectTimeoutMs, statementTimeoutMs };
+  const { random = systemRandom } = options;
+  const { connectTimeoutMs, statementTimeoutMs } = { ...defaultTimeouts, ...options };
+  const settings = { ...placeOf(options.url), connectTimeoutMs, statementTimeoutMs };
   const driver = await installedDriver();
   await prepare(driver, settings);
   const others = new Connections(openPool(driver, settings, connections));
@@ -66,12 +72,27 @@ async function givenTime(connections: Connections, clock: Clock): Promise<StoreT
   return new StoreTime(clock, await new Reads(connections).now(0));
 }
 
-async function prepare(driver: Driver, settings: DriverSettings): Promise<void> {
+/**
+ * Brings the schema up to date.
+ * @returns what was applied now.
+ */
+async function prepare(driver: Driver, settings: DriverSettings): Promise<Migration[]> {
+  const { schema } = settings;
+  return withClient(driver, settings, (client) =>
+    migrate(client, schema, { admit: (isBreaking) => admit(client, schema, isBreaking) }),
+  );
+}
+
+async function withClient<T>(
+  driver: Driver,
+  settings: DriverSettings,
+  work: (client: ClientBase) => Promise<T>,
+): Promise<T> {
   const client = new driver.Client(clientConfig(driver, settings));
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await migrate(client, settings.schema);
+    return await work(client);
   } catch (error) {
     const why = outage(error);
     throw why === null ? error : unavailable(why, error);
@@ -80,16 +101,28 @@ async function prepare(driver: Driver, settings: DriverSettings): Promise<void> 
   }
 }
 
-async function installedDriver(): Promise<Driver> {
+/** The same without opening it: what is pending, and with `apply` applied. Errors as there. */
+export async function migratePostgresStore(text: string, apply: boolean): Promise<Migration[]> {
+  const settings = { ...placeOf(text), ...defaultTimeouts };
+  const driver = await installedDriver();
+  if (apply) return prepare(driver, settings);
+  return withClient(driver, settings, async (client) =>
+    pendingOf(await appliedIn(client, settings.schema), readMigrations()),
+  );
+}
+
+/** @throws CapatazError STORE_UNAVAILABLE */
+export async function installedDriver(): Promise<Driver> {
   const driver = await loadDriver();
   if (driver !== null) return driver;
   const message = 'The PostgreSQL store needs the package pg: npm install pg';
   throw new CapatazError('STORE_UNAVAILABLE', message);
 }
 
-function placeOf(url: string): Place {
+/** @throws CapatazError CONFIG_INVALID */
+export function placeOf(url: string): Place & { readonly name: string } {
   const place = readPlace(url, 'capataz');
   if ('problem' in place)
     throw new CapatazError('CONFIG_INVALID', `the URL of the store ${place.problem}`);
-  return place;
+  return { ...place, name: `capataz ${place.schema}` };
 }

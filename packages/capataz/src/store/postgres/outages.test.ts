@@ -136,10 +136,12 @@ test('a schema that a newer version broke is refused, one that it only added to 
     try {
       await client.query(`SET search_path = ${schema}`);
       const later = { number: 9998, name: '9998-more.sql', text: 'SELECT 1', breaking: false };
-      await migrate(client, schema, [...readMigrations(), later]);
+      await migrate(client, schema, { migrations: [...readMigrations(), later] });
       await (await schemas.open(schema)).close();
       const breaking = { number: 9999, name: '9999-other.sql', text: 'SELECT 1', breaking: true };
-      await migrate(client, schema, [...readMigrations(), later, breaking]);
+      await migrate(client, schema, {
+        migrations: [...readMigrations(), later, breaking],
+      });
       await assert.rejects(schemas.open(schema), { code: 'STORE_NEWER', message: /9999-other/ });
     } finally {
       await client.end();
