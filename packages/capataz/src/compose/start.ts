@@ -19,6 +19,7 @@ import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import { MovableClock } from '../std/movable-clock.ts';
 import type { Random } from '../std/random.ts';
+import { blackoutCalendar } from './blackout-calendar.ts';
 import { busAt } from './bus-at.ts';
 import { busSink, judgeBus } from './bus-sink.ts';
 import {
@@ -217,6 +218,7 @@ async function createParts(
     observer: metrics,
     blueprints,
     ...engineOptions(config),
+    blackouts: blackoutCalendar(schedules.blackouts),
     liveForMs: (name) => subscriptions.liveForMs(name),
     client: clientReader(entries),
   });

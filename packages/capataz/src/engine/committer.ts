@@ -143,6 +143,11 @@ export class Committer {
     await this.offer(classes.map((taskClass) => ({ taskClass, strategy: 'default' })));
   }
 
+  /** The same, and again after a while where the store does not answer. */
+  handOutSoon(): void {
+    this.handOutBacklog().catch(() => this.#lookAgainSoon());
+  }
+
   /**
    * Claims for parked polls what is queued in these classes. How many tasks there are is not known, so
    * that each round asks for twice as many polls as the last: one task must not cost 10,000 claims.
