@@ -72,7 +72,7 @@ function cpuOf(pid: number): number {
 
 async function openSqlite(): Promise<OpenedStore> {
   const folder = mkdtempSync(join(tmpdir(), 'capataz-bench-store-'));
-  const store = await openSqliteStore({ dataDir: folder, clock: systemClock });
+  const store = await openSqliteStore({ folder, clock: systemClock });
   const remove = async (): Promise<void> => {
     await store.close();
     rmSync(folder, { recursive: true });
@@ -105,7 +105,11 @@ async function measure(workload: string): Promise<Figure[]> {
     await seed(store, backlog, { priority: -1 });
     const isChurn = workload === 'churn';
     await seed(store, isChurn ? Math.min(jobs, callers * batch * 2) : jobs, {});
-    const [serverBefore, before, start] = [await serverCpu(), process.cpuUsage(), performance.now()];
+    const [serverBefore, before, start] = [
+      await serverCpu(),
+      process.cpuUsage(),
+      performance.now(),
+    ];
     const crew = new Crew(store, { batch, steps, jobs, startsAnother: isChurn });
     await Promise.all(Array.from({ length: callers }, () => crew.work()));
     const seconds = (performance.now() - start) / 1_000;

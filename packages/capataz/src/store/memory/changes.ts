@@ -16,7 +16,7 @@ import {
   stampedJob,
   startedTask,
 } from '../rules.ts';
-import { copyOf, type MemoryData, type OpenJob, type TaskRecord, write } from './data.ts';
+import { copyOf, type MemoryData, type OpenJob, type TaskRecord } from './data.ts';
 import { deliver, isFull, register, ring, unexpired } from './inbox.ts';
 import { addEmits } from './outbox.ts';
 import { causesSeen } from './reads.ts';
@@ -69,9 +69,9 @@ export function applyChange(
   }
   const cancelled = store(data, after, plan);
   storeShares(data, change, { before, after }, at);
-  write(data, after.job, change.history, at);
+  data.write(after.job, change.history, at);
   if (also !== null) storeAlso(data, after, also, at);
-  return { type: 'done', job: copyOf(after.job), cancelled };
+  return { type: 'done', job: data.given(after.job), cancelled };
 }
 
 function refusalOf(

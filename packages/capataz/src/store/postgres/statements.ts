@@ -13,7 +13,13 @@ export function statementText(name: string): string {
   return text;
 }
 
-export type Parameter = string | number | boolean | null | readonly (string | number | null)[];
+export type Parameter =
+  | string
+  | number
+  | boolean
+  | null
+  | Buffer
+  | readonly (string | number | null)[];
 
 /**
  * One connection. What is asked in one turn of the event loop travels together, and is answered in

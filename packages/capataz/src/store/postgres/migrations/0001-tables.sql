@@ -89,7 +89,7 @@ CREATE TABLE tasks (
   PRIMARY KEY (job, id)
 ) WITH (fillfactor = 70);
 CREATE SEQUENCE hand_outs INCREMENT 1000;   -- one for each commit that claims
-CREATE INDEX tasks_idle ON tasks (job) WHERE status <> 'PENDING' AND due_at IS NULL;
+CREATE INDEX tasks_idle ON tasks (job) WHERE NOT queued AND due_at IS NULL;
 CREATE INDEX tasks_queue ON tasks (class, rank, n) WHERE queued;
 CREATE INDEX tasks_suspect ON tasks (class, rank, n) WHERE queued AND lost_runs > 0;
 CREATE INDEX tasks_held ON tasks (worker, hand_out) WHERE worker IS NOT NULL;
