@@ -20,7 +20,7 @@ export function attemptOf(row: AttemptColumns): Task['attempt'] {
 }
 
 export function deadlinesOf({ timers }: { readonly timers: string }): Deadlines {
-  return JSON.parse(timers) as Deadlines;
+  return timers === '{}' ? {} : (JSON.parse(timers) as Deadlines);
 }
 
 export interface HistoryRow {

@@ -55,11 +55,7 @@ export function applyChange(
   const exceeded = isChild ? undefined : exceededLimit(data, change, at);
   if (exceeded) return exceeded;
   const after = openJobAfter(data, change, before, plan, at);
-  const causes = causesSeen(data, after);
-  const startsChild = also !== null && also.children.length > 0;
-  if (limbo({ ...causes, childIsOpen: causes.childIsOpen || startsChild }) !== null)
-    return { type: 'no_cause' };
-
+  if (isInLimbo(data, after, also)) return { type: 'no_cause' };
   if (job.version === 0 && idempotency) {
     data.keys.set(keyOf(job.client, idempotency.key), {
       ...idempotency,
@@ -93,6 +89,13 @@ function refusalOf(
   if (also?.signalId != null && before?.seen.has(also.signalId)) return { type: 'seen' };
   if (isFull(before, also?.posts ?? [], at)) return { type: 'inbox_full' };
   return null;
+}
+
+function isInLimbo(data: MemoryData, after: OpenJob, also: Also | null): boolean {
+  if (isFinal(after.job.status)) return false;
+  const causes = causesSeen(data, after);
+  const startsChild = also !== null && also.children.length > 0;
+  return limbo({ ...causes, childIsOpen: causes.childIsOpen || startsChild }) !== null;
 }
 
 /** Another deadline of the same name is another deadline. */

@@ -100,9 +100,10 @@ async function askJobs(session: Session, touched: Touched) {
   const addresses = text([...touched.addresses]);
   const hasJobs = touched.jobs.size > 0;
   const isAny = hasJobs || touched.addresses.size > 0;
+  const byName = touched.tasks.filter(({ job }) => !touched.allTasks.has(job));
   const named = [
-    text(touched.tasks.map(({ job }) => job)),
-    text(touched.tasks.map(({ id }) => id)),
+    text(byName.map(({ job }) => job)),
+    text(byName.map(({ id }) => id)),
   ] as const;
   const [locked, hot, ended, tasks, others] = await Promise.all([
     when(isAny, () =>

@@ -15,32 +15,36 @@ const lengthBytes = 4;
 const maxUnitBytes = 3;
 const twoTo32 = 2 ** 32;
 
-function begun(type: number, count: number, valueBytes: number): Buffer {
-  const array = Buffer.allocUnsafe(headerBytes + count * lengthBytes + valueBytes);
+/** Every array is put together here, and leaves as a copy of its length. */
+let room = Buffer.allocUnsafeSlow(64 * 1024);
+
+function begin(type: number, count: number, valueBytes: number): Buffer {
+  const bytes = headerBytes + count * lengthBytes + valueBytes;
+  if (room.length < bytes) room = Buffer.allocUnsafeSlow(2 * bytes);
   // An empty array has no dimension.
-  array.writeInt32BE(count === 0 ? 0 : 1, 0);
-  array.writeInt32BE(1, 4);
-  array.writeInt32BE(type, 8);
-  array.writeInt32BE(count, 12);
-  array.writeInt32BE(1, 16);
-  return array;
+  room.writeInt32BE(count === 0 ? 0 : 1, 0);
+  room.writeInt32BE(1, 4);
+  room.writeInt32BE(type, 8);
+  room.writeInt32BE(count, 12);
+  room.writeInt32BE(1, 16);
+  return room;
 }
 
-function ended(array: Buffer, end: number, count: number): Buffer {
-  return array.subarray(0, count === 0 ? 12 : end);
+function finish(array: Buffer, end: number, count: number): Buffer {
+  return Buffer.from(array.subarray(0, count === 0 ? 12 : end));
 }
 
 export function text(values: readonly (string | null)[]): Buffer {
   let units = 0;
   for (const value of values) units += value === null ? 0 : value.length;
-  const array = begun(types.text, values.length, units * maxUnitBytes);
+  const array = begin(types.text, values.length, units * maxUnitBytes);
   let end = headerBytes;
   for (const value of values) {
     const bytes = value === null ? -1 : array.write(value, end + lengthBytes, 'utf8');
     array.writeInt32BE(bytes, end);
     end += lengthBytes + Math.max(0, bytes);
   }
-  return ended(array, end, values.length);
+  return finish(array, end, values.length);
 }
 
 /** Whole numbers below 2^53. */
@@ -65,7 +69,7 @@ function fixed<Value>(
   values: readonly (Value | null)[],
   write: (array: Buffer, value: Value, at: number) => void,
 ): Buffer {
-  const array = begun(type, values.length, values.length * size);
+  const array = begin(type, values.length, values.length * size);
   let end = headerBytes;
   for (const value of values) {
     array.writeInt32BE(value === null ? -1 : size, end);
@@ -74,5 +78,5 @@ function fixed<Value>(
     write(array, value, end);
     end += size;
   }
-  return ended(array, end, values.length);
+  return finish(array, end, values.length);
 }

@@ -43,12 +43,19 @@ export class Connections {
 
   /**
    * A transaction: `prepare` reads and locks, and gives the writes, all of which travel with the
-   * commit. Where another instance got in the way it is called again. Where it fails nothing is stored; where the commit has no answer that is said.
+   * commit. Where another commit got in the way it is called again. Where it fails nothing is stored;
+   * where the commit has no answer that is said.
+   * @param onSent the writes are on their way
    */
-  async transaction<T>(prepare: (session: Session) => Promise<Prepared<T>>): Promise<T> {
+  async transaction<T>(
+    prepare: (session: Session) => Promise<Prepared<T>>,
+    onSent: () => void = () => undefined,
+  ): Promise<T> {
     const attempt = async (session: Session): Promise<T> => {
       const { result, writes } = await prepare(session);
-      await finish(session, writes);
+      const finished = finish(session, writes);
+      onSent();
+      await finished;
       return result;
     };
     return withoutConflict(() => this.#use(attempt, unavailable));

@@ -10,6 +10,7 @@ import { migrate } from './migrate.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore, type PostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
+import { maxUnderWay } from './writer.ts';
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database` */
@@ -42,8 +43,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const settings = { url: checkedUrl(url), schema, connectTimeoutMs, statementTimeoutMs };
   const driver = await loadDriver();
   await prepare(driver, settings);
-  const others = new Connections(openPool(driver, settings, connections));
-  const writing = new Connections(openPool(driver, settings, 1));
+  const others = new Connections(openPool(driver, settings, { max: connections }));
+  const writing = new Connections(openPool(driver, settings, { max: maxUnderWay, commits: true }));
   const time = clock === undefined ? null : await givenTime(others, clock);
   const id = random.id();
   const wakeUps = new WakeUps({ driver, settings, clock: clock ?? systemClock, own: id });

@@ -11,19 +11,50 @@ export interface JobRow {
 }
 
 type Pinned = Pick<Job, 'input' | 'options' | 'trace' | 'parent'>;
+/** What is written anew with each step. */
+type Present = Omit<Job, 'data' | keyof Pinned>;
 
 export function jobOf({ record, data, pinned }: JobRow): Job {
   return {
-    ...(JSON.parse(record) as Omit<Job, 'data' | keyof Pinned>),
+    ...(JSON.parse(record) as Present),
     ...(JSON.parse(pinned) as Pinned),
     data: JSON.parse(data) as Job['data'],
   };
 }
 
-/** Records come to be written as canonical copies, whose members stand in order. */
+/**
+ * Records come to be written as canonical copies, whose members stand in order. Member by member: a copy
+ * without five of them took three times as long.
+ */
 export function recordText(job: Job): string {
-  const { data: _, input: __, options: ___, trace: ____, parent: _____, ...record } = job;
-  return JSON.stringify(record);
+  const present: Present = {
+    answer: job.answer,
+    blueprint: job.blueprint,
+    blueprintVersion: job.blueprintVersion,
+    client: job.client,
+    correlationId: job.correlationId,
+    createdAt: job.createdAt,
+    decided: job.decided,
+    emitted: job.emitted,
+    endedAt: job.endedAt,
+    enteredAt: job.enteredAt,
+    entry: job.entry,
+    error: job.error,
+    failures: job.failures,
+    held: job.held,
+    hops: job.hops,
+    id: job.id,
+    lease: job.lease,
+    result: job.result,
+    results: job.results,
+    resume: job.resume,
+    state: job.state,
+    status: job.status,
+    unread: job.unread,
+    version: job.version,
+    wait: job.wait,
+  };
+  return JSON.stringify(present);
 }
 
 export function pinnedText({ input, options, trace, parent }: Job): string {

@@ -46,13 +46,13 @@ export interface PostgresStore extends Store {
   subscribe(listener: () => void): () => void;
 }
 
-/** `writing` is one connection, on which commits follow one another. */
+/** `writing` is for commits alone: as many connections as may be under way. */
 export interface PostgresParts extends WriterParts {
   readonly others: Connections;
   readonly wakeUps: WakeUps;
 }
 
-/** Commits go one after the other over a connection of their own; what else there is does not wait. */
+/** Commits go over connections of their own; what else there is does not wait. */
 export class OpenPostgresStore implements PostgresStore {
   readonly capabilities: Capabilities = { name: 'postgres', durable: true, shared: true };
   readonly #writing: Connections;

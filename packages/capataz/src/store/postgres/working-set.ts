@@ -38,6 +38,9 @@ type UsedKey = MemoryData['keys'] extends Map<string, infer Used> ? Used : never
 /** Behind everything that is stored: what a commit adds gets its number when it is written. */
 const beyondAll = 2 ** 52;
 
+const noTasks: ReadonlyMap<string, TaskRecord> = new Map();
+const noneSeen: ReadonlySet<string> = new Set();
+
 /** The memory store's data for the time of one commit. Of a book only the length is known. */
 class BatchData extends MemoryData {
   readonly #lastSeqs = new Map<string, number>();
@@ -114,9 +117,9 @@ export class WorkingSet {
         leaseEndsAt,
         memos,
         lastSeq: data.lastSeqOf(id),
-        tasks: new Map(owner.tasks),
-        inbox: [...owner.inbox],
-        seen: new Set(owner.seen),
+        tasks: owner.tasks.size === 0 ? noTasks : new Map(owner.tasks),
+        inbox: owner.inbox.length === 0 ? [] : [...owner.inbox],
+        seen: owner.seen.size === 0 ? noneSeen : new Set(owner.seen),
       });
     }
     for (const [address, jobs] of data.addresses) {

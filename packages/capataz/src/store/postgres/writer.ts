@@ -14,6 +14,9 @@ interface Asked {
 
 /** A transaction holds its locks until it ends: what waits beyond this goes with the next one. */
 const maxTogether = 500;
+/** One is read and decided while the one before it is written. */
+export const maxUnderWay = 2;
+
 export interface WriterParts {
   readonly writing: Connections;
   /** The instant that a test gives; null: the server's own. */
@@ -22,13 +25,17 @@ export interface WriterParts {
   readonly id: string;
 }
 
-/** What waits while a commit runs shares the next one; nothing waits for company (S-4). */
+/**
+ * What waits while a commit runs shares the next one; nothing waits for company (S-4). The next one begins
+ * when the writes of the last have been sent, as another instance's might: the same locks keep them apart.
+ */
 export class Writer {
   readonly #connections: Connections;
   readonly #givenNow: () => number | null;
   readonly #told: Write;
   #asked: Asked[] = [];
   #running: Promise<void> | null = null;
+  readonly #underWay = new Set<Promise<void>>();
   #isClosed = false;
 
   constructor({ writing, givenNow, id }: WriterParts) {
@@ -47,24 +54,39 @@ export class Writer {
 
   /** Resolves when what was asked so far is answered. */
   async settled(): Promise<void> {
-    if (this.#running === null) return;
     const last = Promise.withResolvers<void>();
-    this.#asked.push({ work: {}, resolve: () => last.resolve(), reject: () => last.resolve() });
-    await last.promise;
+    if (this.#running === null) last.resolve();
+    else this.#asked.push({ work: {}, resolve: () => last.resolve(), reject: () => last.resolve() });
+    await Promise.all([...this.#underWay, last.promise]);
   }
 
   /** Finishes what was asked, and takes nothing any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#running;
+    await Promise.all(this.#underWay);
   }
 
   async #run(): Promise<void> {
     // What is asked in the same turn of the event loop shares the first commit already.
     await Promise.resolve();
-    while (this.#asked.length > 0) await this.#together(this.#take());
+    while (this.#asked.length > 0) {
+      if (this.#underWay.size < maxUnderWay) await this.#begin(this.#take());
+      else await Promise.race(this.#underWay);
+    }
     // In the same turn as the last look: what is asked from now on starts another run.
     this.#running = null;
+  }
+
+  /** Resolves when the next one may begin. */
+  async #begin(batch: readonly Asked[]): Promise<void> {
+    const sent = Promise.withResolvers<void>();
+    const end = this.#together(batch, sent.resolve).finally(() => {
+      this.#underWay.delete(end);
+      sent.resolve();
+    });
+    this.#underWay.add(end);
+    await sent.promise;
   }
 
   #take(): Asked[] {
@@ -78,9 +100,10 @@ export class Writer {
   }
 
   /** What can't be stored fails alone, not those that travel with it. */
-  async #together(batch: readonly Asked[]): Promise<void> {
+  async #together(batch: readonly Asked[], onSent: () => void): Promise<void> {
     try {
-      const outcomes = await this.#store(batch.map(({ work }) => work));
+      const works = batch.map(({ work }) => work);
+      const outcomes = await this.#store(works, onSent);
       for (const [index, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[index];
         if (outcome === undefined) reject(new Error('a commit gave too few outcomes'));
@@ -94,11 +117,11 @@ export class Writer {
         for (const { reject } of batch) reject(error);
         return;
       }
-      for (const asked of batch) await this.#together([asked]);
+      for (const asked of batch) await this.#together([asked], onSent);
     }
   }
 
-  #store(works: readonly Work[]): Promise<WorkOutcome[]> {
+  #store(works: readonly Work[], onSent: () => void): Promise<WorkOutcome[]> {
     const touched = new Touched(works);
     return this.#connections.transaction(async (session) => {
       const set = await load(session, touched, this.#givenNow());
@@ -106,7 +129,7 @@ export class Writer {
       const writes = writesOf(set);
       // One message a batch, whatever is in it.
       return { result, writes: writes.length === 0 ? [] : [...writes, this.#told] };
-    });
+    }, onSent);
   }
 }
 

@@ -260,11 +260,14 @@ CREATE INDEX outbox_dlq_unresolved ON outbox_dlq (n) WHERE resolved_at IS NULL;
 
 -- The store's present instant: the server's, or the one that a test gives; never before the last one
 -- that the book holds.
-CREATE FUNCTION store_now(given bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
-  SELECT greatest(
+-- In PL/pgSQL, as the others that a commit calls: a function in SQL is parsed and planned with each call.
+CREATE FUNCTION store_now(given bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RETURN greatest(
     coalesce(given, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint),
     (SELECT at FROM history ORDER BY position DESC LIMIT 1),
-    (SELECT value FROM marks WHERE name = 'time'))
+    (SELECT value FROM marks WHERE name = 'time'));
+END
 $$;
 
 CREATE FUNCTION instant(ms bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
@@ -282,8 +285,10 @@ CREATE FUNCTION fence_schema() RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT (hashtext(current_schema()) & 32767)::bigint
 $$;
 
-CREATE FUNCTION fence_history() RETURNS void LANGUAGE sql VOLATILE AS $$
-  SELECT pg_advisory_xact_lock_shared((fence_schema() << 48) | last_value) FROM positions
+CREATE FUNCTION fence_history() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared((fence_schema() << 48) | last_value) FROM positions;
+END
 $$;
 
 -- The position up to which nothing can become visible late. The sequence is read first: whoever took a
@@ -323,8 +328,10 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION locked_keys() RETURNS text[] LANGUAGE sql STABLE AS $$
-  SELECT ARRAY(SELECT json_array_elements_text(current_setting('capataz.keys')::json))
+CREATE FUNCTION locked_keys() RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN ARRAY(SELECT json_array_elements_text(current_setting('capataz.keys')::json));
+END
 $$;
 
 -- The instant that the running transaction stamps.
