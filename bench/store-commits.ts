@@ -41,6 +41,8 @@ interface OpenedStore {
   readonly store: ReturnType<typeof createMemoryStore>;
   /** CPU seconds of the server's processes that work for it. */
   readonly serverCpu: () => Promise<number>;
+  /** Seeding has left work behind: each run is to begin alike. */
+  readonly settle: () => Promise<void>;
   readonly remove: () => Promise<void>;
 }
 
@@ -61,7 +63,8 @@ async function openPostgres(): Promise<OpenedStore> {
     await admin.query(`DROP SCHEMA ${schema} CASCADE`);
     await admin.end();
   };
-  return { store, serverCpu, remove };
+  const settle = async (): Promise<void> => void (await admin.query('CHECKPOINT'));
+  return { store, serverCpu, settle, remove };
 }
 
 /** Linux counts in hundredths of a second. */
@@ -77,7 +80,7 @@ async function openSqlite(): Promise<OpenedStore> {
     await store.close();
     rmSync(folder, { recursive: true });
   };
-  return { store, serverCpu: async () => 0, remove };
+  return { store, serverCpu: async () => 0, settle: async () => undefined, remove };
 }
 
 const openers: Readonly<Record<string, () => Promise<OpenedStore>>> = {
@@ -86,6 +89,7 @@ const openers: Readonly<Record<string, () => Promise<OpenedStore>>> = {
   memory: async () => ({
     store: createMemoryStore({ clock: systemClock }),
     serverCpu: async () => 0,
+    settle: async () => undefined,
     remove: async () => undefined,
   }),
 };
@@ -98,19 +102,20 @@ async function measure(workload: string): Promise<Figure[]> {
   const steps = stepsOf[workload];
   if (open === undefined || steps === undefined)
     throw new Error(`there is no store "${values.store}", or no workload "${workload}"`);
-  const { store, serverCpu, remove } = await open();
+  const { store, serverCpu, settle, remove } = await open();
   try {
     const params = { jobs, callers, batch, backlog };
     // What waits before the measured work is of lower priority, as what nobody asks for yet.
-    await seed(store, backlog, { priority: -1 });
+    await seed(store, backlog, -1);
     const isChurn = workload === 'churn';
-    await seed(store, isChurn ? Math.min(jobs, callers * batch * 2) : jobs, {});
+    const known = await seed(store, isChurn ? Math.min(jobs, callers * batch * 2) : jobs);
+    await settle();
     const [serverBefore, before, start] = [
       await serverCpu(),
       process.cpuUsage(),
       performance.now(),
     ];
-    const crew = new Crew(store, { batch, steps, jobs, startsAnother: isChurn });
+    const crew = new Crew(store, { batch, steps, jobs, startsAnother: isChurn, known });
     await Promise.all(Array.from({ length: callers }, () => crew.work()));
     const seconds = (performance.now() - start) / 1_000;
     const { user, system } = process.cpuUsage(before);

@@ -12,16 +12,16 @@ const seededAtOnce = 1_000;
 const worker = 'bench';
 const { id: newId } = systemRandom;
 
-/** Jobs that queue a task each. */
-export async function seed(
-  store: Store,
-  count: number,
-  { priority = 0 }: { priority?: number },
-): Promise<void> {
+/** Jobs that queue a task each. @returns them as the engine remembers them. */
+export async function seed(store: Store, count: number, priority = 0): Promise<Map<string, Job>> {
+  const known = new Map<string, Job>();
   for (let left = count; left > 0; left -= seededAtOnce) {
     const some = Array.from({ length: Math.min(left, seededAtOnce) }, () => starting(priority));
-    await store.commit({ changes: some });
+    for (const change of (await store.commit({ changes: some })).changes) {
+      if (change.type === 'done') known.set(change.job.id, change.job);
+    }
   }
+  return known;
 }
 
 export interface CrewOptions {
@@ -31,14 +31,13 @@ export interface CrewOptions {
   /** The crew is done with so many. */
   readonly jobs: number;
   readonly startsAnother: boolean;
+  readonly known: Map<string, Job>;
 }
 
 /** Workers who report what they have done with the same commit by which they ask for more. */
 export class Crew {
   readonly #store: Store;
   readonly #options: CrewOptions;
-  /** As the engine remembers the jobs that it has handed out. */
-  readonly #known = new Map<string, Job>();
   #ended = 0;
 
   constructor(store: Store, options: CrewOptions) {
@@ -62,9 +61,9 @@ export class Crew {
     for (const change of outcome.changes) {
       if (change.type !== 'done') throw new Error(`a change was answered with ${change.type}`);
       const { job } = change;
-      if (job.status !== 'finished') this.#known.set(job.id, job);
+      if (job.status !== 'finished') this.#options.known.set(job.id, job);
       else {
-        this.#known.delete(job.id);
+        this.#options.known.delete(job.id);
         this.#ended += 1;
       }
     }
@@ -72,7 +71,7 @@ export class Crew {
   }
 
   async #job(id: string): Promise<Job> {
-    const known = this.#known.get(id) ?? (await this.#store.job(id));
+    const known = this.#options.known.get(id) ?? (await this.#store.job(id));
     if (known === null) throw new Error(`there is no job ${id}`);
     return known;
   }

@@ -101,10 +101,7 @@ async function askJobs(session: Session, touched: Touched) {
   const hasJobs = touched.jobs.size > 0;
   const isAny = hasJobs || touched.addresses.size > 0;
   const byName = touched.tasks.filter(({ job }) => !touched.allTasks.has(job));
-  const named = [
-    text(byName.map(({ job }) => job)),
-    text(byName.map(({ id }) => id)),
-  ] as const;
+  const named = [text(byName.map(({ job }) => job)), text(byName.map(({ id }) => id))] as const;
   const [locked, hot, ended, tasks, others] = await Promise.all([
     when(isAny, () =>
       session.all<{ keys: string[] }>('lock-keys', jobs, text([...touched.shares]), addresses),

@@ -56,7 +56,8 @@ export class Writer {
   async settled(): Promise<void> {
     const last = Promise.withResolvers<void>();
     if (this.#running === null) last.resolve();
-    else this.#asked.push({ work: {}, resolve: () => last.resolve(), reject: () => last.resolve() });
+    else
+      this.#asked.push({ work: {}, resolve: () => last.resolve(), reject: () => last.resolve() });
     await Promise.all([...this.#underWay, last.promise]);
   }
 
