@@ -50,7 +50,7 @@ async function openPostgres(): Promise<OpenedStore> {
   const schema = `bench_${randomUUID().replaceAll('-', '')}`;
   const admin = new pg.Client({ connectionString: values.url });
   await admin.connect();
-  const store = await openPostgresStore({ url: values.url, schema });
+  const store = await openPostgresStore({ url: `${values.url}?schema=${schema}` });
   const serverCpu = async (): Promise<number> => {
     const { rows } = await admin.query<{ pid: number }>(
       'SELECT pid FROM pg_stat_activity WHERE application_name = $1',

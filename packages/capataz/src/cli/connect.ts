@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Client, createClient } from '../client/index.ts';
 import type { Composition } from '../compose/composition.ts';
 import { type EffectiveConfig, requireSettings } from '../config/load.ts';
+import { storeName } from '../config/store-place.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { delay } from '../std/clock.ts';
 import { describeHolder } from '../store/sqlite/index.ts';
@@ -51,7 +52,7 @@ type Work<T> = (client: Client, embeddedUrl: string | null) => Promise<T>;
  */
 export async function withClient<T>(connect: Connect, work: Work<T>): Promise<T> {
   const { config, context } = connect;
-  const url = config.values.url ?? (await holderUrl(config, context));
+  const url = config.values.url ?? (await runningUrl(connect));
   if (url !== null) return work(clientOf(url, connect), null);
   if (mayEmbed(config, context)) return withEmbedded(connect, work);
   return work(clientOf(await usualUrl(connect), connect), null);
@@ -71,10 +72,18 @@ async function usualUrl(connect: Connect): Promise<string> {
   );
 }
 
+/** Whoever holds the data folder; of a store of several servers, the one at the usual address. */
+async function runningUrl(connect: Connect): Promise<string | null> {
+  const { config, context } = connect;
+  if (config.values.storeUrl === null) return holderUrl(config, context);
+  return (await clientOf(context.defaultUrl, connect).health()) ? context.defaultUrl : null;
+}
+
 /** A command in the wrong folder must not leave a new store behind. */
 function mayEmbed({ values, sources }: EffectiveConfig, { application }: CliContext): boolean {
   const isHome = values.blueprints !== null || application.composition.blueprints !== undefined;
-  return isHome || existsSync(values.dataDir) || sources.dataDir !== 'default';
+  const isNamed = values.storeUrl !== null || sources.dataDir !== 'default';
+  return isHome || existsSync(values.dataDir) || isNamed;
 }
 
 /** @returns null when nobody holds the data folder. */
@@ -111,7 +120,7 @@ async function withEmbedded<T>(connect: Connect, work: Work<T>): Promise<T> {
     logLevel: 'warn' as const,
   };
   const log = processLog(values, context);
-  context.stderr.write(`no server runs on ${values.dataDir}: working on it directly\n`);
+  context.stderr.write(`no server runs on ${storeName(values)}: working on it directly\n`);
   // Loaded when it is needed: a server takes as long to load as all the rest.
   const { startServer } = await import('../compose/start.ts');
   const { application, clock, random } = context;

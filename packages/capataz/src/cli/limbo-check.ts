@@ -5,6 +5,7 @@ import { Committer } from '../engine/committer.ts';
 import { Decider } from '../engine/decider.ts';
 import { JobCache } from '../engine/job-cache.ts';
 import { Lobby } from '../engine/lobby.ts';
+import { Profiles } from '../engine/profiles.ts';
 import { Registry } from '../engine/registry.ts';
 import { defaultSettings } from '../engine/settings.ts';
 import { CapatazError } from '../protocol/errors.ts';
@@ -102,7 +103,10 @@ function deciderOn(store: Store, { clock, random }: CliContext): Decider {
   return new Decider({
     ...shared,
     registry: new Registry([]),
-    committer: new Committer({ ...shared, lobby: new Lobby(held, random) }),
+    committer: new Committer({
+      ...shared,
+      lobby: new Lobby({ held, random, profiles: new Profiles() }),
+    }),
     maxTransitions: defaultSettings.maxTransitions,
     client: (name) => ({ name, plan: null, params: {} }),
     offerLease: () => null,

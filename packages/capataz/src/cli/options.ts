@@ -21,7 +21,14 @@ const shortFlags: Readonly<Partial<Record<SettingName, string>>> = {
 export type FlagNames = Readonly<Partial<Record<SettingName, string>>>;
 
 /** What commands that talk to a server need, wherever it is (S-67). */
-export const clientSettings = ['url', 'token', 'dataDir', 'blueprints', 'timeZone'] as const;
+export const clientSettings = [
+  'url',
+  'token',
+  'dataDir',
+  'storeUrl',
+  'blueprints',
+  'timeZone',
+] as const;
 
 const notOfServer: ReadonlySet<SettingName> = new Set([
   'url',

@@ -1,4 +1,5 @@
 import type { HistoryView, JobView } from '../client/index.ts';
+import { storeName } from '../config/store-place.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import type { ClientSession } from './command.ts';
 import { exitCodes } from './exit.ts';
@@ -39,7 +40,7 @@ export async function tellStored(session: ClientSession, id: string): Promise<vo
   if (isSettled(job)) return tellEnd(session, job);
   throw new CapatazError(
     'UNREACHABLE',
-    `job ${id} is ${job.status}, and nothing moves it while no server runs on ${config.values.dataDir}`,
+    `job ${id} is ${job.status}, and nothing moves it while no server runs on ${storeName(config.values)}`,
   );
 }
 

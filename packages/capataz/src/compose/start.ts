@@ -20,7 +20,6 @@ import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import { MovableClock } from '../std/movable-clock.ts';
 import type { Random } from '../std/random.ts';
-import { openSqliteStore, type SqliteStore } from '../store/sqlite/index.ts';
 import { busSink, judgeBus } from './bus-sink.ts';
 import {
   type Composition,
@@ -33,6 +32,7 @@ import { engineOptions } from './engine-options.ts';
 import { checkExposure, isOpenToWorkers } from './exposure.ts';
 import { checkSchedules, configuredSchedules, slotRunners } from './job-schedules.ts';
 import { localFiles } from './local-files.ts';
+import { type OpenedStore, openStore } from './open-store.ts';
 import { OwnClients } from './own-clients.ts';
 import { createSchedules } from './schedules.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -53,11 +53,10 @@ export interface StartOptions {
 }
 
 /** Everything that a start brings up, and `closing`, which brings it down in the opposite order. */
-interface Starting extends StartOptions {
+interface Starting extends StartOptions, OpenedStore {
   readonly entries: AccessEntries;
   readonly schedules: Schedules;
   readonly clients: OwnClients;
-  readonly store: SqliteStore;
   readonly surroundings: Surroundings;
   readonly closing: AsyncDisposableStack;
   /** For what runs: none after a start that failed. */
@@ -86,8 +85,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const closing = new AsyncDisposableStack();
   try {
     closing.defer(logStrayRejections(log));
-    const store = await openSqliteStore({ folder: config.dataDir, clock });
-    closing.defer(() => store.close());
+    const opened = await openStore(config, clock);
+    closing.defer(() => opened.store.close());
     const bus = await busOf(composition, setup);
     closing.defer(() => bus?.close());
     const stores = await made(composition.stores ?? {}, setup);
@@ -96,7 +95,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     closing.defer(() => composition.onStop?.(surroundings));
     // A blueprint's own stores go before the application's.
     const blueprints = found.map((one) => ({ ...one, stores: { ...stores, ...one.stores } }));
-    const shared = { ...options, entries, schedules, clients, store, surroundings, closing };
+    const shared = { ...options, ...opened, entries, schedules, clients, surroundings, closing };
     const server = await startParts({ ...shared, drainMs: () => drainMs }, blueprints);
     drainMs = config.drain;
     return server;
@@ -149,7 +148,7 @@ async function startParts(
   const url = await listen(http, config);
   starting.clients.listensAt(url);
   await engine.start({ allowChangedGraphs: starting.allowChangedGraphs ?? false });
-  starting.store.publishUrl(url);
+  starting.publishUrl(url);
   if (surroundings.bus === null) await warnOfEvents(starting);
   const isOpen = isOpenTo(starting.entries);
   const stop = (): Promise<void> => closing.disposeAsync();

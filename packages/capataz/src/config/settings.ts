@@ -28,7 +28,22 @@ export const settings = {
   dataDir: {
     type: 'folder',
     default: '.capataz',
-    meaning: 'Folder of the embedded SQLite store. One process at a time holds it.',
+    meaning:
+      'Folder of the embedded SQLite store, which one process at a time holds, and of the files of jobs.',
+  },
+  storeUrl: {
+    type: 'string',
+    default: null,
+    secret: true,
+    meaning:
+      'PostgreSQL in place of the embedded store, which any number of servers may share: `postgres://user:password@host:5432/database`, with `?schema=` for one that is not `capataz`.',
+  },
+  storeConnections: {
+    type: 'integer',
+    default: 4,
+    range: [1, 1_000],
+    meaning:
+      'Connections of this server to PostgreSQL besides the one that commits and the one that listens.',
   },
   blueprints: {
     type: 'path',

@@ -36,25 +36,30 @@ export function pick<C extends Candidate>(
     choice: {
       strategy,
       candidates: candidates.length,
-      warm: isWarm(skill, best),
+      warm: isWarm(skill, best.offer),
       cost: best.offer.costPerSkill[skill] ?? null,
     },
   };
 }
 
-function compare(skill: string, a: Candidate, b: Candidate): number {
-  return (
-    Number(isWarm(skill, b)) - Number(isWarm(skill, a)) ||
-    cost(skill, a) - cost(skill, b) ||
-    a.waitingSince - b.waitingSince
-  );
+/** Whether the strategy would take the one with offer `a`, however long the one with `b` waits. */
+export function isBetter(_strategy: StrategyName, skill: string, a: Offer, b: Offer): boolean {
+  return compareOffers(skill, a, b) < 0;
 }
 
-function isWarm(skill: string, candidate: Candidate): boolean {
-  return candidate.offer.hotSkills.includes(skill);
+function compare(skill: string, a: Candidate, b: Candidate): number {
+  return compareOffers(skill, a.offer, b.offer) || a.waitingSince - b.waitingSince;
+}
+
+function compareOffers(skill: string, a: Offer, b: Offer): number {
+  return Number(isWarm(skill, b)) - Number(isWarm(skill, a)) || cost(skill, a) - cost(skill, b);
+}
+
+function isWarm(skill: string, offer: Offer): boolean {
+  return offer.hotSkills.includes(skill);
 }
 
 /** An unknown cost is the dearest, yet still comparable: Infinity − Infinity would be NaN. */
-function cost(skill: string, candidate: Candidate): number {
-  return candidate.offer.costPerSkill[skill] ?? Number.MAX_VALUE;
+function cost(skill: string, offer: Offer): number {
+  return offer.costPerSkill[skill] ?? Number.MAX_VALUE;
 }

@@ -16,7 +16,9 @@ import type {
 import { stampedJob } from '../store/rules.ts';
 import type { HeldAttempts } from './attempts.ts';
 import type { JobCache } from './job-cache.ts';
-import type { Lobby, Match, Ticket, Wake } from './lobby.ts';
+import type { Lobby, Match } from './lobby.ts';
+import type { Ticket } from './ticket.ts';
+import type { Wake } from './wakes.ts';
 
 /** What a commit did, for those who act on it. Effects follow the commit, never before. */
 export interface Committed {
@@ -131,18 +133,42 @@ export class Committer {
 
   /** Claims for the parked polls of a worker: it offers more than before, or has room again. */
   serve(worker: string): void {
-    for (const ticket of this.#lobby.parkedTickets(worker)) this.tryClaim(ticket);
+    for (const ticket of this.#lobby.parkedOf(worker)) this.tryClaim(ticket);
   }
 
-  /** Reads what is queued, and claims for every parked poll: after a release, or a missed wake. */
+  /** Reads what is queued, and claims for parked polls: after a release, another's commit, or a missed wake. */
   async handOutBacklog(): Promise<void> {
-    this.#lobby.queued(await this.#store.queuedClasses());
-    for (const ticket of this.#lobby.parkedTickets()) this.tryClaim(ticket);
+    const classes = await this.#store.queuedClasses();
+    this.#lobby.queued(classes);
+    await this.offer(classes.map((taskClass) => ({ taskClass, strategy: 'default' })));
+  }
+
+  /**
+   * Claims for parked polls what is queued in these classes. How many tasks there are is not known, so
+   * that each round asks for twice as many polls as the last: one task must not cost 10,000 claims.
+   * @returns how many were handed out.
+   */
+  async offer(classes: readonly Wake[]): Promise<number> {
+    let handedOut = 0;
+    let left = classes;
+    for (let polls = 1; left.length > 0; polls *= 2) {
+      const wakes = left.flatMap((wake) => Array.from({ length: polls }, () => wake));
+      const matches = this.#lobby.match(wakes, null);
+      if (matches.length === 0) break;
+      const { claims } = await this.#run({}, matches, []);
+      const count = claims.reduce((sum, { tasks }) => sum + tasks.length, 0);
+      // What is left may be for nobody who waits, as a second suspect is.
+      if (count === 0 && polls >= this.#lobby.parkedCount) break;
+      handedOut += count;
+      const drained = new Set(claims.flatMap((claim) => claim.drained));
+      left = left.filter(({ taskClass }) => !drained.has(taskClass.key));
+    }
+    return handedOut;
   }
 
   async #run(work: Work, matches: readonly Match[], wakes: readonly Wake[]): Promise<WorkOutcome> {
     const claims = matches.map(({ claim }) => claim);
-    const mark = this.#lobby.mark();
+    const parkedSince = this.#lobby.watch();
     let outcome: WorkOutcome;
     try {
       outcome = await this.#store.commit({ ...work, claims });
@@ -150,6 +176,7 @@ export class Committer {
     } catch (error) {
       this.#failed(error);
       for (const match of matches) this.#lobby.abandon(match);
+      parkedSince();
       this.#lookAgainSoon();
       throw error;
     }
@@ -162,7 +189,7 @@ export class Committer {
       starts: work.starts ?? [],
       lettersCame: outcome.letters.some(({ length }) => length > 0),
     });
-    this.#serveOverlooked(mark, wakes, freed, matches);
+    this.#serveOverlooked(parkedSince(), wakes, freed, matches);
     return outcome;
   }
 
@@ -171,15 +198,15 @@ export class Committer {
    * under way, or held back by what has ended with it.
    */
   #serveOverlooked(
-    mark: number,
+    parkedSince: readonly Ticket[],
     wakes: readonly Wake[],
     freed: ReadonlySet<string>,
     matches: readonly Match[],
   ): void {
     const tickets = new Set<Ticket>();
-    if (wakes.length > 0) for (const ticket of this.#lobby.parkedSince(mark)) tickets.add(ticket);
+    if (wakes.length > 0) for (const ticket of parkedSince) tickets.add(ticket);
     for (const worker of freed) {
-      for (const ticket of this.#lobby.parkedTickets(worker)) tickets.add(ticket);
+      for (const ticket of this.#lobby.parkedOf(worker)) tickets.add(ticket);
     }
     for (const { claim } of matches) {
       for (const ticket of this.#lobby.unblocked(claim.worker)) tickets.add(ticket);

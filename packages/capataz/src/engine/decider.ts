@@ -19,8 +19,9 @@ import type { HeldAttempts } from './attempts.ts';
 import { prepareChild } from './children.ts';
 import type { Committer } from './committer.ts';
 import type { JobCache } from './job-cache.ts';
-import { type Ticket, wakesOf } from './lobby.ts';
 import type { Registry } from './registry.ts';
+import type { Ticket } from './ticket.ts';
+import { wakesOf } from './wakes.ts';
 
 /** A signal for one job. `signal` is called with what is read, and again after each lost race. */
 export interface Address {

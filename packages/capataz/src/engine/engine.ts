@@ -16,13 +16,16 @@ import { type CircuitOptions, Circuits } from './circuits.ts';
 import { type Committed, Committer } from './committer.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { Decider } from './decider.ts';
+import { Deference } from './deference.ts';
 import { Executor } from './executor.ts';
 import { JobCache } from './job-cache.ts';
 import { Jobs } from './jobs.ts';
 import { Live } from './live.ts';
 import { Lobby } from './lobby.ts';
+import { Neighbours } from './neighbours.ts';
 import type { EngineObserver } from './observer.ts';
 import type { EnginePorts } from './ports.ts';
+import { Profiles } from './profiles.ts';
 import { Registry } from './registry.ts';
 import { defaultRelay, type EventSink, Relay, type RelayOptions } from './relay.ts';
 import type { OnForgotten } from './retention.ts';
@@ -69,6 +72,9 @@ export interface EngineOptions {
 /** Grace for workers whose silence ended while no instance was alive: the longest usual heartbeat. */
 const graceMs = 15_000;
 
+/** Deadlines that another instance has set are its own, and looked after here should it die. */
+const othersDeadlinesMs = 1_000;
+
 /**
  * Small parts with one job each around one store. What they share is the committer: every change
  * goes through it, and every effect follows from what it tells.
@@ -93,6 +99,8 @@ export class Engine implements EnginePorts {
   readonly #caretaker: Caretaker;
   readonly #committer: Committer;
   readonly #cleaner: FileCleaner | null;
+  readonly #neighbours: Neighbours;
+  readonly #deference: Deference | null;
   #ready = false;
 
   constructor(options: EngineOptions) {
@@ -100,7 +108,22 @@ export class Engine implements EnginePorts {
     const settings = { ...defaultSettings, ...options.settings };
     const registry = new Registry(options.blueprints);
     const held = new HeldAttempts();
-    const lobby = new Lobby(held, random);
+    const profiles = new Profiles();
+    const deference: Deference | null = store.capabilities.shared
+      ? new Deference({
+          ...options,
+          profiles,
+          elsewhere: () => workers.elsewhere(),
+          loads: () => store.loads(),
+          offer: (wake) => committer.offer([wake]),
+        })
+      : null;
+    const lobby = new Lobby({
+      held,
+      random,
+      profiles,
+      ...(deference === null ? {} : { deference }),
+    });
     const cache = new JobCache();
     const shared = {
       ...options,
@@ -111,7 +134,7 @@ export class Engine implements EnginePorts {
       cache,
       maxTransitions: settings.maxTransitions,
     };
-    const committer = new Committer(shared);
+    const committer: Committer = new Committer(shared);
     const circuits = new Circuits({
       ...shared,
       options: options.circuits ?? {},
@@ -169,6 +192,15 @@ export class Engine implements EnginePorts {
     });
     this.signals = new Signals({ store, registry, decider, committer });
     this.deadLetters = new DeadLetters(store, () => relay?.call());
+    this.#neighbours = new Neighbours({
+      ...options,
+      onWorkers: (ids) => workers.refresh(ids),
+      onCommits: async () => {
+        timekeeper.wakeIn(othersDeadlinesMs);
+        await Promise.all([committer.handOutBacklog(), live.catchUp()]);
+      },
+    });
+    this.#deference = deference;
     this.#store = store;
     this.#committer = committer;
     this.#lobby = lobby;
@@ -209,8 +241,10 @@ export class Engine implements EnginePorts {
   } = {}): Promise<void> {
     await this.#offerBlueprints(allowChangedGraphs);
     await this.#cleaner?.start();
-    if (!this.#store.capabilities.shared) await this.#store.takeOver(graceMs);
+    await this.#store.takeOver(graceMs);
     this.#executor.start(this.#decider);
+    // Before anything is read, so that nothing falls between what is read and what is told.
+    this.#neighbours.start();
     await this.workers.start();
     this.#lobby.queued(await this.#store.queuedClasses());
     this.#timekeeper.start();
@@ -225,9 +259,12 @@ export class Engine implements EnginePorts {
   async stop({ drainMs }: { readonly drainMs: number }): Promise<void> {
     this.#ready = false;
     this.workers.stop();
+    this.#deference?.stop();
+    const alone = this.#neighbours.stop();
     this.#caretaker.stop();
     this.#committer.stop();
     await this.#executor.stop(drainMs);
+    await alone;
     await this.#timekeeper.stop();
     await this.#relay?.stop({ drainMs });
     await this.timeoutMonitor.stop();

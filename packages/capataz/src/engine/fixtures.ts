@@ -37,6 +37,10 @@ export interface WorldOptions extends Partial<Pick<EngineOptions, EngineParts>> 
   readonly blueprints: readonly Blueprint[];
   /** Stands between engine and store, for a store that lies. */
   readonly wrapStore?: (store: Store) => Store;
+  /** The store serves several instances. Default false. */
+  readonly shared?: boolean;
+  /** How far the wall clock of its process is from the store's. Default 0. */
+  readonly skewMs?: number;
 }
 
 export async function startWorld(options: WorldOptions): Promise<World> {
@@ -45,12 +49,24 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   return world;
 }
 
+/** Two instances on one store, and the time of both. */
+export async function startTwo(
+  options: WorldOptions,
+  other: Partial<WorldOptions> = {},
+): Promise<readonly [World, World]> {
+  const one = await startWorld({ ...options, shared: true });
+  const two = new World({ ...options, shared: true, ...other }, one);
+  await two.boot();
+  await two.settle();
+  return [one, two];
+}
+
 type Verb = keyof Store;
 
 /** One engine at a time on one store. `commits` and `errors` go on over restarts. */
 export class World {
-  readonly clock = new VirtualClock();
-  readonly random = new Dice(1);
+  readonly clock: VirtualClock;
+  readonly random: Dice;
   /** The store as it is, for looking. */
   readonly truth: Store;
   /** Every piece of work that was committed, with its outcome. */
@@ -61,15 +77,27 @@ export class World {
   /** Every call of the store is refused while it is. */
   isStoreDown = false;
   readonly #options: WorldOptions;
-  readonly #data = new MemoryData();
+  readonly #data: MemoryData;
+  readonly #name: string;
   readonly #stops = new Map<Verb, Promise<void>>();
   readonly #answerStops = new Map<Verb, Promise<void>>();
   #server: { readonly engine: Engine; readonly process: SimProcess } | null = null;
   #boots = 0;
 
-  constructor(options: WorldOptions) {
+  /** @param beside another instance on the same store */
+  constructor(options: WorldOptions, beside?: World) {
+    this.clock = beside?.clock ?? new VirtualClock();
+    this.random = new Dice(beside === undefined ? 1 : 2);
+    this.#data = beside === undefined ? new MemoryData() : beside.#data;
+    this.#name = beside === undefined ? 'server' : 'other';
     this.truth = openMemoryStore(this.#data, { clock: this.clock });
     this.#options = options;
+  }
+
+  /** The process of the engine that is up, to be frozen. */
+  get process(): SimProcess {
+    assert(this.#server !== null, 'the server is down');
+    return this.#server.process;
   }
 
   get isUp(): boolean {
@@ -87,9 +115,9 @@ export class World {
     start: Parameters<Engine['start']>[0] = {},
   ): Promise<void> {
     this.#boots += 1;
-    const process = new SimProcess(`server-${this.#boots}`, this.clock);
-    const { wrapStore, ...parts } = this.#options;
-    const opened = openMemoryStore(this.#data, { clock: this.clock });
+    const { wrapStore, shared = false, skewMs = 0, ...parts } = this.#options;
+    const process = new SimProcess(`${this.#name}-${this.#boots}`, this.clock, skewMs);
+    const opened = openMemoryStore(this.#data, { clock: this.clock, shared });
     const store = this.#watched(wrapStore?.(opened) ?? opened, process);
     const engine = createEngine({
       ...parts,
@@ -196,7 +224,8 @@ export class World {
       get: (target, key) => {
         const value: unknown = Reflect.get(target, key, target);
         if (typeof value !== 'function') return value;
-        // A function of the store is one of its verbs.
+        if (key === 'subscribe') return heardBy(process, store);
+        // Any other function of the store is one of its verbs.
         const verb = key as Verb;
         return (...args: unknown[]) =>
           process.answer(this.#call(verb, args, process, () => value.apply(target, args)));
@@ -232,6 +261,14 @@ export class World {
     };
     return log;
   }
+}
+
+/** News reach a process that is there and awake. */
+function heardBy(process: SimProcess, store: Store): Store['subscribe'] {
+  return (listener) =>
+    store.subscribe((news) => {
+      if (process.alive && !process.frozen) listener(news);
+    });
 }
 
 type Registration = Omit<WorkerRecord, 'incarnation' | 'registeredAt' | 'status'>;
@@ -280,6 +317,11 @@ export class ScriptedWorker {
     this.id = fields.id;
     this.#world = world;
     this.#registration = fields;
+  }
+
+  /** The same worker, whose requests now go to another instance. */
+  at(world: World): ScriptedWorker {
+    return new ScriptedWorker(world, this.#registration);
   }
 
   register(fields: Partial<Registration> = {}): Promise<WorkerRecord> {

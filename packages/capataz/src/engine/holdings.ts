@@ -51,15 +51,12 @@ export class Holdings {
     current: readonly string[],
     prefetched: readonly string[],
   ): Promise<string[]> {
-    const { held, store, clock } = this.#parts;
+    const { held, store } = this.#parts;
     const { record } = presence;
     const isForeign = (attempt: string): boolean => !held.isHeldBy(attempt, record.id);
     const named = [...current, ...prefetched];
-    if (named.some(isForeign)) {
-      for (const task of await store.heldBy(record.id)) {
-        if (isForeign(task.attempt?.id ?? '')) held.add(task, clock.steady());
-      }
-    }
+    // Where there are others, they may have handed out to it, and ended what it held.
+    if (store.capabilities.shared || named.some(isForeign)) await this.#sync(record.id);
     const all = held.of(record.id);
     const { begun, lost } = presence.judge(all, new Set(current), new Set(prefetched));
     await this.begin(begun);
@@ -68,6 +65,21 @@ export class Holdings {
       lost.map((entry) => ({ task: entry.task, cause: lossOf(tasks, all.indexOf(entry), record) })),
     );
     return named.filter(isForeign);
+  }
+
+  /** What it holds by the store, but for what is handed out meanwhile. */
+  async #sync(worker: string): Promise<void> {
+    const { held, store, clock } = this.#parts;
+    const before = held.of(worker);
+    const stored = await store.heldBy(worker);
+    const current = new Set(stored.map(({ attempt }) => attempt?.id));
+    for (const { task } of before) {
+      const attempt = task.attempt?.id ?? '';
+      if (!current.has(attempt)) held.remove(attempt);
+    }
+    for (const task of stored) {
+      if (!held.isHeldBy(task.attempt?.id ?? '', worker)) held.add(task, clock.steady());
+    }
   }
 
   /** Writes the first sign of work, once an attempt (S-26). */

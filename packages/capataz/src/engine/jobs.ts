@@ -13,9 +13,9 @@ import type { Committer } from './committer.ts';
 import type { Decider } from './decider.ts';
 import type { Executor } from './executor.ts';
 import { validInput } from './input.ts';
-import { wakesOf } from './lobby.ts';
 import type { CreatedJob, CreateJob, JobsPort, Progress } from './ports.ts';
 import type { Registry } from './registry.ts';
+import { wakesOf } from './wakes.ts';
 import type { WhyReader } from './why.ts';
 
 export interface JobsParts {

@@ -3,10 +3,15 @@ import type { EventPage, Store } from '../store/contract.ts';
 import type { Committed } from './committer.ts';
 import type { EventsPort, Progress } from './ports.ts';
 
+/** Entries of other instances' commits that are read at once. */
+const pageSize = 500;
+
 /** Tells listeners that a job's book grew. It carries no content: what is new is read from the store. */
 export class Live implements EventsPort {
   readonly #store: Store;
-  readonly #listeners = new Set<(jobId: string) => void>();
+  readonly #listeners = new Set<(jobId: string | null) => void>();
+  /** Up to where the commits of other instances were told; null: not since somebody listens. */
+  #position: number | null = null;
   /** Live only: progress is worth nothing once the attempt is over. */
   readonly #progress = new Map<string, Progress>();
 
@@ -14,7 +19,7 @@ export class Live implements EventsPort {
     this.#store = store;
   }
 
-  subscribe(listener: (jobId: string) => void): () => void {
+  subscribe(listener: (jobId: string | null) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -48,7 +53,25 @@ export class Live implements EventsPort {
     for (const jobId of jobIds) this.#tell(jobId);
   }
 
-  #tell(jobId: string): void {
+  /** Another instance has committed something: what, is looked up once for all who listen. */
+  async catchUp(): Promise<void> {
+    if (this.#listeners.size === 0) {
+      this.#position = null;
+      return;
+    }
+    if (this.#position === null) {
+      this.#position = await this.#store.latestPosition();
+      return this.#tell(null);
+    }
+    for (let more = true; more; ) {
+      const { events, position }: EventPage = await this.#store.events(this.#position, pageSize);
+      for (const jobId of new Set(events.map((event) => event.jobId))) this.#tell(jobId);
+      more = position > this.#position && events.length > 0;
+      this.#position = position;
+    }
+  }
+
+  #tell(jobId: string | null): void {
     for (const listener of this.#listeners) listener(jobId);
   }
 }

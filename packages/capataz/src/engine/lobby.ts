@@ -1,26 +1,17 @@
-import type { Change } from '../core/change.ts';
 import type { Task } from '../core/job.ts';
-import { misfit, type TaskClass, taskClass } from '../core/requirements.ts';
-import { type Candidate, type Choice, pick, type StrategyName } from '../core/strategy.ts';
+import type { TaskClass } from '../core/requirements.ts';
+import { type Candidate, type Choice, pick } from '../core/strategy.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import type { Random } from '../std/random.ts';
 import type { Claim, ClaimOutcome } from '../store/contract.ts';
 import type { HeldAttempts } from './attempts.ts';
-
-/** A worker's wish for tasks. */
-export interface Ticket {
-  /** As it is known now: a heartbeat may change its skills while the ticket waits. */
-  readonly worker: WorkerRecord;
-  readonly max: number;
-  /** How many more tasks the worker may be given now. */
-  readonly room: () => number;
-  /** Steady instant since when it waits. */
-  readonly waitingSince: number;
-  /** Something that fits was queued while a claim of this ticket was under way: claim again. */
-  missed: boolean;
-  /** Called once with what it got, which may be nothing. */
-  readonly deliver: (tasks: readonly Task[]) => void;
-}
+import { ClaimsUnderWay } from './claims-under-way.ts';
+import type { Deference } from './deference.ts';
+import { Offers } from './offers.ts';
+import { Parked } from './parked.ts';
+import type { Profiles } from './profiles.ts';
+import type { Ticket } from './ticket.ts';
+import type { Wake } from './wakes.ts';
 
 /** A claim that goes into a commit on behalf of a ticket. */
 export interface Match {
@@ -36,15 +27,15 @@ interface KnownClass {
   queuedAt: number;
 }
 
-interface ClaimUnderWay {
-  readonly max: number;
-  readonly maxSuspects: number;
-}
-
-/** Classes come from what jobs ask for, so a worker's judgements are thrown away at this many. */
-const maxJudgements = 10_000;
-
 const ownChoice: Choice = { strategy: 'default', candidates: 1, warm: false, cost: null };
+
+export interface LobbyParts {
+  readonly held: HeldAttempts;
+  readonly random: Random;
+  readonly profiles: Profiles;
+  /** Default: none is left to other instances. */
+  readonly deference?: Pick<Deference, 'leaves' | 'isLeft'>;
+}
 
 /**
  * Where polls wait and where it is known in which classes something is queued. Late binding lives
@@ -52,50 +43,48 @@ const ownChoice: Choice = { strategy: 'default', candidates: 1, warm: false, cos
  * Nothing here is truth: a claim that finds nothing costs one empty statement.
  */
 export class Lobby {
+  readonly #parts: LobbyParts;
   readonly #classes = new Map<string, KnownClass>();
-  /** Worker → class → fits. Judged once; dropped when the worker registers or changes its skills. */
-  readonly #fits = new Map<string, Map<string, boolean>>();
-  /** Ticket → when it was parked, on the lobby's own count. */
-  readonly #parked = new Map<Ticket, number>();
-  readonly #claiming = new Map<Ticket, ClaimUnderWay>();
-  /** Held back by another claim of their worker: they look again when that has ended. */
-  readonly #blocked = new Set<Ticket>();
+  readonly #parked: Parked;
+  readonly #claiming = new ClaimsUnderWay();
+  readonly #watches = new Set<Ticket[]>();
   /** Client → turn in which it was served last: who waited longest comes first. */
   readonly #served = new Map<string, number>();
-  readonly #held: HeldAttempts;
-  readonly #random: Random;
   #count = 0;
 
-  constructor(held: HeldAttempts, random: Random) {
-    this.#held = held;
-    this.#random = random;
+  constructor(parts: LobbyParts) {
+    this.#parts = parts;
+    this.#parked = new Parked(parts.profiles);
   }
 
   park(ticket: Ticket): void {
-    this.#count += 1;
-    this.#parked.set(ticket, this.#count);
+    this.#parked.add(ticket);
+    for (const noted of this.#watches) noted.push(ticket);
   }
 
   /** @returns whether it was parked: else a claim is under way that will deliver to it. */
   leave(ticket: Ticket): boolean {
-    this.#blocked.delete(ticket);
+    this.#claiming.unblock(ticket);
     return this.#parked.delete(ticket);
   }
 
-  parkedTickets(worker?: string): readonly Ticket[] {
-    const all = [...this.#parked.keys()];
-    return worker === undefined ? all : all.filter((ticket) => ticket.worker.id === worker);
+  get parkedCount(): number {
+    return this.#parked.size;
   }
 
-  /** The lobby's own count, by which `parkedSince` tells before from after. */
-  mark(): number {
-    this.#count += 1;
-    return this.#count;
+  /** Those of a worker that wait. */
+  parkedOf(worker: string): readonly Ticket[] {
+    return this.#parked.of(worker);
   }
 
-  /** Tickets that were parked after the mark: no match before it can have seen them. */
-  parkedSince(mark: number): readonly Ticket[] {
-    return [...this.#parked].filter(([, at]) => at > mark).map(([ticket]) => ticket);
+  /** Notes who is parked from now on: no match before it can have seen them. @returns what ends it. */
+  watch(): () => readonly Ticket[] {
+    const noted: Ticket[] = [];
+    this.#watches.add(noted);
+    return () => {
+      this.#watches.delete(noted);
+      return noted.filter((ticket) => this.#parked.has(ticket));
+    };
   }
 
   /** Something is queued in these classes. Polls whose claim is under way must look again. */
@@ -106,15 +95,15 @@ export class Lobby {
       if (known === undefined)
         this.#classes.set(taskClass.key, { taskClass, queuedAt: this.#count });
       else known.queuedAt = this.#count;
-      for (const ticket of this.#claiming.keys()) {
+      for (const ticket of this.#claiming.tickets()) {
         if (this.#fitsWorker(taskClass, ticket.worker)) ticket.missed = true;
       }
     }
   }
 
-  /** The worker registered anew, or offers other skills: its fit is judged again. */
+  /** The worker registered anew, or offers other skills. */
   workerChanged(worker: string): void {
-    this.#fits.delete(worker);
+    this.#parked.refile(worker);
   }
 
   /**
@@ -123,62 +112,51 @@ export class Lobby {
    * from the backlog too.
    */
   match(wakes: readonly Wake[], own: Ticket | null): Match[] {
-    const offered = new Map<Ticket, { count: number; choice: Choice }>();
-    const toWorkers = new Map<string, number>();
-    const waiting = own === null ? [...this.#parked.keys()] : [own, ...this.#parked.keys()];
-    for (const { taskClass, strategy } of wakes) {
-      const candidates: Candidacy[] = [];
-      for (const ticket of waiting) {
-        if (
-          !this.#fitsWorker(taskClass, ticket.worker) ||
-          !this.#hasRoom(ticket, offered, toWorkers)
-        )
-          continue;
-        const { worker, waitingSince } = ticket;
-        const load = offered.get(ticket)?.count ?? 0;
-        candidates.push({ ticket, offer: worker.offer, load, waitingSince });
-      }
-      const best = pick(strategy, taskClass.skill, candidates);
+    const offers = new Offers(this.#parked, (ticket) => this.#freeFor(ticket));
+    for (const wake of own === null && this.#parked.size === 0 ? [] : wakes) {
+      const best = this.#best(wake, own, offers);
       if (best === null) continue;
       const { ticket } = best.candidate;
-      toWorkers.set(ticket.worker.id, (toWorkers.get(ticket.worker.id) ?? 0) + 1);
-      offered.set(ticket, { count: (offered.get(ticket)?.count ?? 0) + 1, choice: best.choice });
+      if (this.#parts.deference?.leaves(wake, ticket.worker) !== true)
+        offers.add(ticket, best.choice);
     }
     const fresh = wakes.map(({ taskClass }) => taskClass);
     const matches: Match[] = [];
-    for (const [ticket, { choice }] of offered) {
+    for (const [ticket, { choice }] of offers.offered) {
       matches.push(...this.#claim(ticket, choice, fresh));
     }
-    if (own !== null && !offered.has(own)) matches.push(...this.#claim(own, ownChoice, []));
+    if (own !== null && !offers.offered.has(own)) matches.push(...this.#claim(own, ownChoice, []));
     return matches;
   }
 
-  /** Whether one more task could be offered to it besides what is offered already. */
-  #hasRoom(
-    ticket: Ticket,
-    offered: ReadonlyMap<Ticket, { readonly count: number }>,
-    toWorkers: ReadonlyMap<string, number>,
-  ): boolean {
-    const toWorker = toWorkers.get(ticket.worker.id) ?? 0;
-    const toTicket = offered.get(ticket)?.count ?? 0;
-    return toTicket < ticket.max && toWorker < this.#freeFor(ticket);
+  #best({ taskClass, strategy }: Wake, own: Ticket | null, offers: Offers): Best | null {
+    const candidates: Candidacy[] = [];
+    let count = 0;
+    const consider = (ticket: Ticket): void => {
+      const { worker, waitingSince } = ticket;
+      const load = offers.countOf(ticket);
+      candidates.push({ ticket, offer: worker.offer, load, waitingSince });
+    };
+    if (own !== null && this.#fitsWorker(taskClass, own.worker) && offers.hasRoom(own)) {
+      consider(own);
+      count += 1;
+    }
+    for (const group of offers.groups(taskClass)) {
+      const ticket = group.firstWithRoom();
+      if (ticket === null) continue;
+      consider(ticket);
+      count += group.size;
+    }
+    const best = pick(strategy, taskClass.skill, candidates);
+    return best && { ...best, choice: { ...best.choice, candidates: count } };
   }
 
   /** What the worker may be given, less what its other claims under way may bring it. */
   #freeFor(ticket: Ticket): number {
     const room = ticket.room();
-    let free = room;
-    for (const claim of this.#claimsOf(ticket.worker)) free -= claim.max;
-    if (room > 0 && free <= 0) this.#blocked.add(ticket);
+    const free = room - this.#claiming.mayBring(ticket.worker.id);
+    if (room > 0 && free <= 0) this.#claiming.block(ticket);
     return free;
-  }
-
-  #claimsOf(worker: WorkerRecord): ClaimUnderWay[] {
-    const claims: ClaimUnderWay[] = [];
-    for (const [ticket, claim] of this.#claiming) {
-      if (ticket.worker.id === worker.id) claims.push(claim);
-    }
-    return claims;
   }
 
   /** A claim from the backlog alone; none when nothing that fits is queued. */
@@ -194,15 +172,16 @@ export class Lobby {
     if (max <= 0) return [];
     const maxSuspects = this.#suspectsFor(ticket);
     this.#parked.delete(ticket);
-    this.#claiming.set(ticket, { max, maxSuspects });
+    this.#claiming.add(ticket, { max, maxSuspects });
     this.#count += 1;
+    const { random } = this.#parts;
     const claim: Claim = {
       worker: worker.id,
       incarnation: worker.incarnation,
       lanes,
       max,
       maxSuspects,
-      attemptIds: Array.from({ length: max }, () => this.#random.id()),
+      attemptIds: Array.from({ length: max }, () => random.id()),
       choice,
     };
     return [{ ticket, claim, issued: this.#count }];
@@ -210,9 +189,10 @@ export class Lobby {
 
   /** A worker holds at most one suspect (S-25), its claims under way included. */
   #suspectsFor(ticket: Ticket): number {
-    if (this.#held.suspects(ticket.worker.id) > 0) return 0;
-    if (!this.#claimsOf(ticket.worker).some(({ maxSuspects }) => maxSuspects > 0)) return 1;
-    this.#blocked.add(ticket);
+    const { id } = ticket.worker;
+    if (this.#parts.held.suspects(id) > 0) return 0;
+    if (!this.#claiming.mayBringSuspect(id)) return 1;
+    this.#claiming.block(ticket);
     return 0;
   }
 
@@ -235,17 +215,14 @@ export class Lobby {
   }
 
   #end(ticket: Ticket, tasks: readonly Task[]): void {
-    this.#claiming.delete(ticket);
-    this.#blocked.delete(ticket);
+    this.#claiming.end(ticket);
     ticket.deliver(tasks);
   }
 
   /** The tickets that a claim of this worker held back, and that may look again now. */
   unblocked(worker: string): readonly Ticket[] {
     const parked: Ticket[] = [];
-    for (const ticket of this.#blocked) {
-      if (ticket.worker.id !== worker) continue;
-      this.#blocked.delete(ticket);
+    for (const ticket of this.#claiming.takeBlocked(worker)) {
       if (this.#parked.has(ticket)) parked.push(ticket);
       else if (this.#claiming.has(ticket)) ticket.missed = true;
     }
@@ -257,6 +234,7 @@ export class Lobby {
     const byClient = new Map<string, Set<string>>();
     const consider = (taskClass: TaskClass): void => {
       if (!this.#fitsWorker(taskClass, worker)) return;
+      if (this.#parts.deference?.isLeft(taskClass.key) === true) return;
       const lane = byClient.get(taskClass.client) ?? new Set<string>();
       byClient.set(taskClass.client, lane.add(taskClass.key));
     };
@@ -268,37 +246,12 @@ export class Lobby {
   }
 
   #fitsWorker(taskClass: TaskClass, worker: WorkerRecord): boolean {
-    const fits = this.#fits.get(worker.id) ?? new Map<string, boolean>();
-    this.#fits.set(worker.id, fits);
-    let fit = fits.get(taskClass.key);
-    if (fit === undefined) {
-      if (fits.size >= maxJudgements) fits.clear();
-      fit = misfit(taskClass, worker.offer) === null;
-      fits.set(taskClass.key, fit);
-    }
-    return fit;
+    return this.#parts.profiles.fits(taskClass, worker.offer);
   }
-}
-
-/** A task that a commit queues. */
-export interface Wake {
-  readonly taskClass: TaskClass;
-  readonly strategy: StrategyName;
-}
-
-/** The tasks that the change queues at once. */
-export function wakesOf(change: Change, task: Task | null): Wake[] {
-  if (change.job.held) return [];
-  const wakes = (change.also?.children ?? []).flatMap((child) => wakesOf(child, null));
-  for (const item of change.tasks) {
-    if (item.type !== 'start' && item.type !== 'requeue') continue;
-    if (item.timers.some(({ name }) => name === 'ready')) continue;
-    const spec = item.type === 'start' ? item.spec : task?.spec;
-    if (spec !== undefined) wakes.push({ taskClass: taskClass(spec), strategy: spec.strategy });
-  }
-  return wakes;
 }
 
 interface Candidacy extends Candidate {
   readonly ticket: Ticket;
 }
+
+type Best = NonNullable<ReturnType<typeof pick<Candidacy>>>;

@@ -2,8 +2,9 @@ import type { Task } from '../core/job.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Committer } from './committer.ts';
-import type { Lobby, Ticket } from './lobby.ts';
+import type { Lobby } from './lobby.ts';
 import type { PollOptions } from './ports.ts';
+import type { Ticket } from './ticket.ts';
 
 /**
  * One long poll. It is always in one of three modes:

@@ -190,8 +190,11 @@ export interface WorkerState extends StoredWorker {
 
 /** What the book says, live. */
 export interface EventsPort {
-  /** Calls back whenever a job's book or progress may have grown; read from the store what is new. */
-  subscribe(listener: (jobId: string) => void): () => void;
+  /**
+   * Calls back whenever a job's book or progress may have grown, null standing for any job's; read from
+   * the store what is new.
+   */
+  subscribe(listener: (jobId: string | null) => void): () => void;
   /** Entries of all jobs behind a position. */
   read(after: number, limit: number): Promise<EventPage>;
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { silenceMs, type WorkerRecord } from '../core/worker.ts';
 import {
   isOperationalWorker,
@@ -19,33 +20,56 @@ const resultRetriesMs = 31_000;
 /** Who does not say how many tasks it runs at once is never full. */
 const unknownSlots = Number.MAX_SAFE_INTEGER;
 
+/** Heartbeats without a word, after which others may hear from it. */
+const elsewhereAfter = 2;
+
 /** One of the operations of core/worker-machine.ts. */
 export type WorkerOperation = (worker: WorkerAggregate, now: number) => WorkerOutcome;
 
 /** One worker as this instance has seen it. Its status changes by `apply` and in no other way. */
 export class Presence {
-  /** As it is known now; only `apply` and `update` make another one. */
+  /** As it is known now; only `adopt`, `apply` and `update` make another one. */
   record: WorkerRecord;
   /** The store has an older record, which the next heartbeat replaces. */
   isUnsaved = false;
+  /** The store knows it by this registration. */
+  isStored: boolean;
   /** Its heartbeats name its attempts. Before the first one, only the batched form promises it. */
   saysWhatItHolds: boolean;
   readonly #clock: Clock;
   #silentAt: number;
+  #heardAt = Number.NEGATIVE_INFINITY;
   #aggregate: WorkerAggregate;
   /** What its last heartbeat said that keeps tasks from it. */
   closedBy: 'full' | 'offline' | null = null;
 
-  constructor(record: WorkerRecord, clock: Clock, silentAfterMs: number) {
+  constructor(
+    record: WorkerRecord,
+    clock: Clock,
+    known: { readonly silentAfterMs: number; readonly isStored: boolean },
+  ) {
     this.record = record;
+    this.isStored = known.isStored;
     this.saysWhatItHolds = record.batch;
     this.#clock = clock;
-    this.#silentAt = clock.steady() + silentAfterMs;
-    this.#aggregate = newWorker(record.id, clock.now(), {
-      ephemeral: false,
-      slots: record.slots ?? unknownSlots,
-      status: record.status,
-    });
+    this.#silentAt = clock.steady() + known.silentAfterMs;
+    this.#aggregate = aggregateOf(record, clock);
+  }
+
+  /**
+   * Another instance has stored this. READY and BUSY are each instance's own, for they follow from what
+   * it knows the worker to hold. @returns whether it is news.
+   */
+  adopt(record: WorkerRecord): boolean {
+    const isWorking = [record, this.record].every(({ status }) => isOperationalWorker(status));
+    const status = isWorking ? this.record.status : record.status;
+    const news = { ...record, status };
+    if (this.isUnsaved && !this.isElsewhere) return false;
+    this.isUnsaved = false;
+    if (isDeepStrictEqual(news, this.record)) return false;
+    this.record = news;
+    this.#aggregate = aggregateOf(news, this.#clock);
+    return true;
   }
 
   /** What the operation would change. @throws CapatazError INVALID_WORKER_STATE_TRANSITION */
@@ -78,7 +102,13 @@ export class Presence {
 
   /** Any request of the worker is a sign of life. */
   seen(): void {
-    this.#silentAt = this.#clock.steady() + silenceMs(this.record);
+    this.#heardAt = this.#clock.steady();
+    this.#silentAt = this.#heardAt + silenceMs(this.record);
+  }
+
+  /** Its last sign of life may have gone to another instance. */
+  get isElsewhere(): boolean {
+    return this.#clock.steady() - this.#heardAt > elsewhereAfter * this.record.heartbeatMs;
   }
 
   /** A dropped connection is evidence, not proof. @returns ms until it counts as silent. */
@@ -149,6 +179,10 @@ export class Presence {
     if (misses < missesToLose || now - since < silenceMs(this.record)) return false;
     return this.record.bootId !== null || now - missingSince >= resultRetriesMs;
   }
+}
+
+function aggregateOf({ id, slots, status }: WorkerRecord, clock: Clock): WorkerAggregate {
+  return newWorker(id, clock.now(), { ephemeral: false, slots: slots ?? unknownSlots, status });
 }
 
 function differ(a: readonly string[], b: readonly string[]): boolean {

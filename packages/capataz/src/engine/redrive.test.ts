@@ -80,7 +80,7 @@ test('S-70 a run handler shows its progress live, and it is gone when the handle
       }),
     ],
   });
-  const told: string[] = [];
+  const told: (string | null)[] = [];
   world.engine.events.subscribe((jobId) => told.push(jobId));
   const id = await world.create('slow');
   await world.settle();

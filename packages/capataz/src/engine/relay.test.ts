@@ -233,7 +233,7 @@ test('S-36 H-39 however long the way to the bus is gone, no event is given up fo
   const id = await world.create('speaker');
   await world.advance(3_600_000);
   assert.ok(sink.tries.length > 6);
-  const { events } = await world.truth.outbox(10);
+  const { events } = await world.truth.outbox(10, 30_000);
   assert.deepEqual([events[0]?.retryCount, await world.truth.deadLetters({ limit: 9 })], [0, []]);
   sink.refuses = () => false;
   await world.advance(6_000);

@@ -45,6 +45,11 @@ const mostFlying = 200;
 const jitterShare = 0.1;
 /** Looks again although nobody told it: after a failure of the store, or for another's rows. */
 const lookAgainMs = 5_000;
+/**
+ * How long other instances leave to this one what it has asked for: it asks again several times
+ * meanwhile, and what a dead one was about to publish goes out this much later.
+ */
+const holdMs = 30_000;
 
 /**
  * Publishes what commits have left in the outbox. At least once: a process that dies between the bus's
@@ -110,7 +115,7 @@ export class Relay {
       await this.#settle();
       const paused = sink.pausedForMs();
       if (paused !== null) return paused;
-      const { events, nextInMs } = await store.outbox(mostFlying);
+      const { events, nextInMs } = await store.outbox(mostFlying, holdMs);
       if (!this.#isStopped) for (const event of events) this.#send(event);
       return Math.min(nextInMs ?? lookAgainMs, lookAgainMs);
     } catch (error) {

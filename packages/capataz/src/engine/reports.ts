@@ -4,8 +4,8 @@ import type { WorkerRecord } from '../core/worker.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import type { ResultTransition } from '../protocol/worker-api.ts';
 import type { Address, Applied } from './decider.ts';
-import type { Ticket } from './lobby.ts';
 import type { ReportAnswer, TaskReport } from './ports.ts';
+import type { Ticket } from './ticket.ts';
 
 /** Of the text that a refused report gives for its attempt, the book keeps so much. */
 const longestNoted = 100;

@@ -52,15 +52,18 @@ export class Roll {
     return this.#present.get(presence.record.id) === presence;
   }
 
-  /** One that an earlier process knew. */
+  /** One that an earlier process knew, or another instance knows. */
   restore(record: WorkerRecord, silentAfterMs: number): void {
-    this.#present.set(record.id, new Presence(record, this.#parts.clock, silentAfterMs));
+    const known = { silentAfterMs, isStored: true };
+    this.#present.set(record.id, new Presence(record, this.#parts.clock, known));
   }
 
   /** Whoever registers begins anew, and keeps what it holds where its process is the same. */
   enter(record: Omit<WorkerRecord, 'status'>): Arrival {
     const fresh: WorkerRecord = { ...record, status: 'CREATING' };
-    const presence = new Presence(fresh, this.#parts.clock, silenceMs(fresh));
+    const known = { silentAfterMs: silenceMs(fresh), isStored: false };
+    const presence = new Presence(fresh, this.#parts.clock, known);
+    presence.seen();
     const changes = [markConnecting, markReady].map((operation) => presence.apply(operation));
     this.#present.set(record.id, presence);
     return { presence, steps: changes.flatMap(({ steps }) => steps) };
@@ -70,6 +73,7 @@ export class Roll {
   welcome({ presence, steps }: Arrival, { isNew }: { readonly isNew: boolean }): void {
     const { observer } = this.#parts;
     const { id, status } = presence.record;
+    presence.isStored = true;
     if (isNew) {
       observer?.onWorkerCame(id);
       for (const step of steps) observer?.onWorkerStatus(id, step);

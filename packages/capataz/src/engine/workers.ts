@@ -16,6 +16,7 @@ import type { HeldAttempts } from './attempts.ts';
 import type { Circuits } from './circuits.ts';
 import type { Committed, Committer } from './committer.ts';
 import type { Decider } from './decider.ts';
+import { Hearsay } from './hearsay.ts';
 import { Holdings } from './holdings.ts';
 import type { Lobby } from './lobby.ts';
 import type { EngineObserver } from './observer.ts';
@@ -58,6 +59,7 @@ export class Workers implements WorkersPort {
   readonly #parts: WorkersParts;
   readonly #roll: Roll;
   readonly #holdings: Holdings;
+  readonly #hearsay: Hearsay;
   readonly #polls = new Set<Poll>();
   #stopping = false;
 
@@ -65,6 +67,12 @@ export class Workers implements WorkersPort {
     this.#parts = parts;
     this.#roll = new Roll(parts);
     this.#holdings = new Holdings(parts);
+    this.#hearsay = new Hearsay({
+      store: parts.store,
+      roll: this.#roll,
+      onChanged: (presence) => this.#onChanged(presence),
+      onReplaced: (worker, former, now) => this.#onReplaced(worker, former, now),
+    });
   }
 
   /** Takes over what an earlier process knew: who is there, and who holds what. */
@@ -76,6 +84,17 @@ export class Workers implements WorkersPort {
       await this.#holdings.read(worker.id);
       this.#roll.follow(worker.id);
     }
+  }
+
+  /** Other instances may know more of these workers, or of all. */
+  refresh(ids: readonly string[] | null): Promise<void> {
+    return this.#hearsay.refresh(ids ?? undefined);
+  }
+
+  /** Workers that take tasks, and that other instances hear from. */
+  *elsewhere(): Iterable<WorkerRecord> {
+    for (const { accepts, isElsewhere, record } of this.#roll.all())
+      if (accepts && isElsewhere) yield record;
   }
 
   isPresent(worker: string): boolean {
@@ -106,6 +125,7 @@ export class Workers implements WorkersPort {
   async register(worker: Parameters<WorkersPort['register']>[0]): Promise<WorkerRecord> {
     const { clock, random, lobby, log } = this.#parts;
     const { id, bootId } = worker;
+    if (this.#isShared) await this.refresh([id]);
     const former = this.#roll.get(id);
     const isSuccessor = bootId !== null && former !== undefined && former.record.bootId !== bootId;
     this.#closePolls(id);
@@ -146,14 +166,17 @@ export class Workers implements WorkersPort {
   }
 
   async heartbeat(worker: string, beat: Heartbeat): Promise<readonly string[]> {
-    const presence = this.#roll.need(worker);
+    const heard = this.#roll.get(worker) ?? (await this.#find(worker));
     const { lobby, held, committer } = this.#parts;
-    presence.seen();
-    if (presence.update(beat)) lobby.workerChanged(worker);
+    heard.seen();
+    if (heard.update(beat)) lobby.workerChanged(worker);
     // It says so with every heartbeat, and only the first one is news.
-    if (beat.status === 'draining' && isOperationalWorker(presence.record.status))
-      this.#roll.take(presence, drain);
-    await this.#touch(presence);
+    if (beat.status === 'draining' && isOperationalWorker(heard.record.status))
+      this.#roll.take(heard, drain);
+    await this.#touch(heard);
+    // It may have registered elsewhere meanwhile, or be gone.
+    if (this.#isShared) await this.refresh([worker]);
+    const presence = this.#roll.need(worker);
     if (presence.accepts) committer.serve(worker);
     else this.#closePolls(worker);
     const { currentTasks, prefetched = [] } = beat;
@@ -188,11 +211,11 @@ export class Workers implements WorkersPort {
     log.info('a worker signed off', { worker: id });
     held.forgetWorker(id);
     circuits.onSignedOff(id);
-    await this.#forget(id, signOff);
+    await this.#forget(presence.record, signOff);
   }
 
   async poll(worker: string, options: PollOptions): Promise<readonly Task[]> {
-    const presence = this.#roll.need(worker);
+    const presence = this.#roll.get(worker) ?? (await this.#find(worker));
     presence.seen();
     if (this.#stopping) return [];
     // Whoever does not say how many it runs at once has one free slot a poll (S-24).
@@ -230,7 +253,7 @@ export class Workers implements WorkersPort {
     reports: readonly TaskReport[],
     want: number,
   ): Promise<ReportOutcome> {
-    const presence = this.#roll.get(worker);
+    const presence = this.#roll.get(worker) ?? (await this.#lookUp(worker));
     presence?.seen();
     const own = this.#ownTicket(presence, reports, want);
     for (const { attempt } of reports) this.#parts.held.onReported(worker, attempt);
@@ -274,7 +297,10 @@ export class Workers implements WorkersPort {
   }
 
   async progress(worker: string, jobId: string, progress: Progress): Promise<void> {
-    const entry = this.#parts.held.get(progress.attempt);
+    const { held } = this.#parts;
+    if (this.#isShared && held.get(progress.attempt) === undefined)
+      await this.#holdings.read(worker);
+    const entry = held.get(progress.attempt);
     if (entry?.task.attempt?.worker !== worker || entry.task.jobId !== jobId) return;
     this.#roll.get(worker)?.seen();
     await this.#holdings.begin([entry]);
@@ -304,7 +330,7 @@ export class Workers implements WorkersPort {
 
   /** Stored before it holds: what an operator was told to be done outlives this process. */
   async #steer(worker: string, operation: WorkerOperation): Promise<Presence> {
-    const presence = this.#roll.need(worker);
+    const presence = this.#roll.get(worker) ?? (await this.#find(worker));
     const { status } = this.#roll.check(presence, operation).worker;
     const silentAfterMs = Math.max(0, presence.silentInMs());
     const record = { ...presence.record, status };
@@ -314,12 +340,13 @@ export class Workers implements WorkersPort {
     // It may have registered again meanwhile, or another has done the same: then this one is refused.
     const current = this.#roll.need(worker);
     this.#roll.take(current, operation);
+    current.isUnsaved = current.record.status !== status;
     return current;
   }
 
   async list(): Promise<readonly WorkerState[]> {
-    const { store, held, circuits } = this.#parts;
-    const workers = await store.workers();
+    const { store, circuits } = this.#parts;
+    const [workers, loads] = await Promise.all([store.workers(), store.loads()]);
     return workers.map((stored) => {
       const { id } = stored.worker;
       this.#roll.follow(id);
@@ -327,7 +354,7 @@ export class Workers implements WorkersPort {
       return {
         ...stored,
         worker: presence?.record ?? stored.worker,
-        load: held.load(id),
+        load: loads.get(id) ?? 0,
         closedBy: presence?.closedBy ?? null,
         circuit: circuits.of(id),
       };
@@ -341,27 +368,68 @@ export class Workers implements WorkersPort {
     );
   }
 
-  /** A worker's end of silence is due: it is lost, unless this instance has heard from it since. */
+  /** A worker's end of silence is due: it is lost, unless somebody has heard from it since. */
   async onSilence(worker: string): Promise<void> {
     const { store, log, circuits } = this.#parts;
-    const presence = this.#roll.get(worker);
-    const leftMs = presence?.silentInMs() ?? 0;
+    const leftMs = this.#roll.get(worker)?.silentInMs() ?? 0;
     if (leftMs > 0) return store.touchWorkers([{ id: worker, silentAfterMs: leftMs }]);
+    if (this.#isShared && (await this.#isHeardElsewhere(worker))) return;
+    const presence = this.#roll.get(worker);
     log.warn('worker is silent; what it holds goes to others', { worker });
     await this.#holdings.lose(worker, presence?.record ?? null);
     circuits.onLost(worker);
     // It may have registered again meanwhile.
-    if (this.#roll.get(worker) === presence) await this.#forget(worker, markLost);
+    if (presence !== undefined && this.#roll.isCurrent(presence))
+      await this.#forget(presence.record, markLost);
   }
 
-  async #forget(worker: string, operation: WorkerOperation): Promise<void> {
-    const { store, lobby, held } = this.#parts;
-    const presence = this.#roll.get(worker);
+  /** @returns whether its silence is not over by the store, or another has dealt with it already. */
+  async #isHeardElsewhere(worker: string): Promise<boolean> {
+    const { store } = this.#parts;
+    await this.refresh([worker]);
+    const [[stored], now] = await Promise.all([store.workers([worker]), store.now()]);
+    return stored === undefined || stored.silentAt > now;
+  }
+
+  async #forget({ id, incarnation }: WorkerRecord, operation: WorkerOperation): Promise<void> {
+    const presence = this.#roll.get(id);
     if (presence !== undefined) this.#roll.leave(presence, operation);
-    lobby.workerChanged(worker);
-    held.forgetWorker(worker);
+    this.#parts.held.forgetWorker(id);
+    this.#closePolls(id);
+    await this.#parts.store.removeWorker(id, incarnation);
+  }
+
+  get #isShared(): boolean {
+    return this.#parts.store.capabilities.shared;
+  }
+
+  /** One that is unknown here. @throws CapatazError WORKER_NOT_FOUND, upon which it registers again. */
+  async #find(worker: string): Promise<Presence> {
+    await this.#lookUp(worker);
+    return this.#roll.need(worker);
+  }
+
+  /** One that is unknown here: another instance may know it. */
+  async #lookUp(worker: string): Promise<Presence | undefined> {
+    if (!this.#isShared) return undefined;
+    await this.refresh([worker]);
+    if (this.isPresent(worker)) await this.#holdings.read(worker);
+    return this.#roll.get(worker);
+  }
+
+  /** It offers something else now, or takes no more. */
+  #onChanged(presence: Presence): void {
+    const { id } = presence.record;
+    this.#parts.lobby.workerChanged(id);
+    if (presence.accepts) this.#parts.committer.serve(id);
+    else this.#closePolls(id);
+  }
+
+  /** Its polls here are of a registration that is over. */
+  #onReplaced(worker: string, former: WorkerRecord, now: WorkerRecord | null): void {
+    if (former.bootId === null || former.bootId !== now?.bootId)
+      this.#parts.held.forgetWorker(worker);
     this.#closePolls(worker);
-    await store.removeWorker(worker);
   }
 
   #closePolls(worker: string): void {

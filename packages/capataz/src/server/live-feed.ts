@@ -49,9 +49,14 @@ export class LiveFeed {
     this.#clock = clock;
     this.#unsubscribe = events.subscribe((jobId) => {
       this.#pages.clear();
-      for (const wake of this.#byJob.get(jobId) ?? []) wake.ring();
+      for (const wake of this.#ofJobs(jobId)) wake.ring();
       for (const wake of this.#ofAll) wake.ring();
     });
+  }
+
+  *#ofJobs(jobId: string | null): Iterable<Wake> {
+    if (jobId !== null) yield* this.#byJob.get(jobId) ?? [];
+    else for (const wakes of this.#byJob.values()) yield* wakes;
   }
 
   /** What lies behind a position, read once for all who ask before something new is told. */

@@ -93,6 +93,9 @@ export interface Store {
    */
   events(after: number, limit: number): Promise<EventPage>;
 
+  /** The position behind which `events` has nothing yet. */
+  latestPosition(): Promise<number>;
+
   /** What is due at the store's now, earliest first, and when the next one will be. */
   due(limit: number): Promise<DuePage>;
 
@@ -108,16 +111,20 @@ export interface Store {
   /** The open tasks whose current attempt a worker holds, in order of hand-out. */
   heldBy(worker: string): Promise<Task[]>;
 
+  /** How many attempts each worker holds that holds any. */
+  loads(): Promise<ReadonlyMap<string, number>>;
+
   /** Stores a worker as it registered, with the end of its silence. */
   saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void>;
 
   /** Moves ends of silence, later or earlier; unknown ids are passed over. */
   touchWorkers(touches: readonly WorkerTouch[]): Promise<void>;
 
-  workers(): Promise<StoredWorker[]>;
+  /** By ascending id: all, or those of these that are there. */
+  workers(ids?: readonly string[]): Promise<StoredWorker[]>;
 
-  /** Forgets a worker. What it held stays where it is. */
-  removeWorker(id: string): Promise<void>;
+  /** Forgets a worker, unless it has registered anew. What it held stays where it is. */
+  removeWorker(id: string, incarnation: string): Promise<void>;
 
   /**
    * Records that this instance offers a blueprint version now. @returns the graph text under which
@@ -130,9 +137,10 @@ export interface Store {
 
   /**
    * Events that may be published now, oldest first: of each job only the first that is not published
-   * yet, so that a job's events keep their order.
+   * yet, so that a job's events keep their order. A store of several instances holds them back from the
+   * others for `holdMs`, and for as long again when they are asked for again.
    */
-  outbox(limit: number): Promise<OutboxPage>;
+  outbox(limit: number, holdMs: number): Promise<OutboxPage>;
 
   /** What became of events that were published, or tried: all in one commit. */
   settleOutbox(verdicts: readonly OutboxVerdict[]): Promise<void>;
@@ -176,10 +184,18 @@ export interface Store {
   forgetEnded(what: Forget): Promise<Forgotten>;
 
   /**
-   * Ends all leases, so that they are due: called once, when an instance starts on a store that
-   * serves one instance (S-43). Workers whose silence has ended get `graceMs` from now, once (S-37).
+   * Called once, when an instance starts. Workers whose silence has ended get `graceMs` from now: nobody
+   * can have listened since, or they would be gone (S-37). A store that serves one instance also ends all
+   * leases, so that they are due (S-43); elsewhere they may be another's, and run out.
    */
   takeOver(graceMs: number): Promise<void>;
+
+  /**
+   * Calls the listener whenever another instance may have changed something: all truth is in the store,
+   * and what was missed is told as `anything`, soon. Of a store that serves one instance there are no
+   * news. @returns a function that ends it.
+   */
+  subscribe(listener: (news: News) => void): () => void;
 
   /** Rejects what is not begun, finishes what is, gives the store free. */
   close(): Promise<void>;
@@ -192,6 +208,13 @@ export interface Capabilities {
   /** Whether several instances may work on it at once. */
   readonly shared: boolean;
 }
+
+export type News =
+  | { readonly type: 'commit' }
+  /** It registered, was told something, or is gone. */
+  | { readonly type: 'worker'; readonly id: string }
+  /** Messages may have been missed. */
+  | { readonly type: 'anything' };
 
 export interface Work {
   readonly changes?: readonly ChangeRequest[];

@@ -110,7 +110,8 @@ async function compare(
   story: readonly (readonly Move[])[],
 ): Promise<void> {
   const twinClock = new VirtualClock({ now: clock.now() });
-  const reference = createMemoryStore({ clock: twinClock });
+  const { shared } = store.capabilities;
+  const reference = createMemoryStore({ clock: twinClock, shared });
   const clocks = [clock, twinClock];
   let number = 0;
   for (const moves of story) {
@@ -145,7 +146,7 @@ async function besides(store: Store, { kind, job, a, b, c }: Move): Promise<unkn
   if (kind === 'renew')
     return store.renewLeases([{ jobId: nameOf(job), token: `t${a}`, forMs: b * second }]);
   if (kind !== 'worker') return besidesOfWaits(store, nameOf(job), { kind, a, b, c });
-  if (b === 0) return store.removeWorker(id);
+  if (b === 0) return store.removeWorker(id, `${id}-1`);
   if (b === 1) return store.offerBlueprint({ name: 'digest', version: a, graph: `g${job}` });
   if (b === 2) return store.touchWorkers([{ id, silentAfterMs: second, unseen: job > 3 }]);
   return store.saveWorker(workerOf(id), 3 * second);

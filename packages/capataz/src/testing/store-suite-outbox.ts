@@ -29,7 +29,7 @@ function emitting(store: Store, jobId: string, ...ids: readonly string[]) {
 }
 
 async function dueIds(store: Store): Promise<string[]> {
-  return (await store.outbox(10)).events.map(({ id }) => id);
+  return (await store.outbox(10, 30_000)).events.map(({ id }) => id);
 }
 
 export function outboxTests(test: StoreTest): void {
@@ -38,7 +38,7 @@ export function outboxTests(test: StoreTest): void {
     clock,
   }) => {
     await emitting(store, 'a', 'e1');
-    assert.deepEqual((await store.outbox(10)).events, [
+    assert.deepEqual((await store.outbox(10, 30_000)).events, [
       {
         id: 'e1',
         jobId: 'a',
@@ -66,7 +66,7 @@ export function outboxTests(test: StoreTest): void {
     await store.settleOutbox([{ type: 'published', id: 'a1' }]);
     assert.deepEqual(await dueIds(store), ['a2', 'b1']);
     await store.settleOutbox(['b1', 'a2'].map((id) => ({ type: 'published', id })));
-    assert.deepEqual(await store.outbox(10), { events: [], nextInMs: null });
+    assert.deepEqual(await store.outbox(10, 30_000), { events: [], nextInMs: null });
     assert.equal((await store.counts()).outbox, 0);
   });
 
@@ -78,9 +78,9 @@ export function outboxTests(test: StoreTest): void {
     await store.settleOutbox([
       { type: 'failed', id: 'a1', error: 'the bus is down', retryAfterMs: 5 * second },
     ]);
-    assert.deepEqual(await store.outbox(10), { events: [], nextInMs: 5 * second });
+    assert.deepEqual(await store.outbox(10, 30_000), { events: [], nextInMs: 5 * second });
     await clock.advance(5 * second);
-    const [event] = (await store.outbox(10)).events;
+    const [event] = (await store.outbox(10, 30_000)).events;
     assert.deepEqual(
       [event?.id, event?.retryCount, event?.lastError],
       ['a1', 1, 'the bus is down'],
@@ -95,7 +95,7 @@ export function deadLetterTests(test: StoreTest): void {
     reopen,
   }) => {
     await emitting(store, 'a', 'a1', 'a2');
-    const [before] = (await store.outbox(1)).events;
+    const [before] = (await store.outbox(1, 30_000)).events;
     await clock.advance(second);
     await store.settleOutbox([{ type: 'dead', id: 'a1', error: 'refused' }]);
     const reopened = await reopen();
@@ -122,7 +122,7 @@ export function deadLetterTests(test: StoreTest): void {
     await emitting(store, 'b', 'b1');
     await store.settleOutbox(['a1', 'b1'].map((id) => ({ type: 'dead', id, error: 'no' })));
     assert.deepEqual(await store.redriveLetters(['a1', 'a1', 'nobody']), ['a1']);
-    const [event] = (await store.outbox(10)).events;
+    const [event] = (await store.outbox(10, 30_000)).events;
     assert.deepEqual([event?.id, event?.retryCount], ['a1', 0]);
     assert.deepEqual(await store.resolveLetters(['b1', 'a1'], 'ana', 'known'), ['b1']);
     assert.deepEqual(await store.resolveLetters(['b1'], 'ana', 'again'), []);

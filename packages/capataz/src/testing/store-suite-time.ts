@@ -226,12 +226,17 @@ export function leaseTests(test: StoreTest): void {
     assert.equal((await store.causes({ id: 'a' }))[0]?.leaseEndsAt, clock.now() + 9 * second);
   });
 
-  test('S-43 taking over ends every lease', async ({ store, clock, reopen }) => {
+  test('S-43 taking over ends every lease, and none where it may be of another instance', async ({
+    store,
+    clock,
+    reopen,
+  }) => {
     await store1(store, leasing(newJob('a'), 't1', 10 * second));
     await clock.advance(second);
     const reopened = await reopen();
     await reopened.takeOver(second);
-    assert.deepEqual(await dueNames(reopened), ['a lease t1']);
+    const ended = reopened.capabilities.shared ? [] : ['a lease t1'];
+    assert.deepEqual(await dueNames(reopened), ended);
     assert.equal((await read(reopened, 'a')).version, 1);
   });
 }
@@ -263,8 +268,14 @@ export function workerTests(test: StoreTest): void {
     assert.deepEqual((await store.due(9)).due, [
       { type: 'silence', worker: 'w2', at: clock.now() },
     ]);
-    await store.removeWorker('w2');
-    await store.removeWorker('w2');
+    assert.deepEqual(
+      (await store.workers(['w2', 'unknown'])).map(({ worker }) => worker.id),
+      ['w2'],
+    );
+    await store.removeWorker('w2', 'an earlier registration');
+    assert.equal((await store.workers()).length, 2);
+    await store.removeWorker('w2', 'w2-1');
+    await store.removeWorker('w2', 'w2-1');
     assert.deepEqual(
       (await store.workers()).map(({ worker }) => worker.id),
       ['w1'],
@@ -277,8 +288,9 @@ export function workerTests(test: StoreTest): void {
     await store1(store, dispatching('a'));
     const task = await claim1(store);
     assert.deepEqual((await store.causes({ id: 'a' }))[0]?.watched, [task.id]);
-    await store.removeWorker('w1');
+    await store.removeWorker('w1', 'w1-1');
     assert.deepEqual(await store.heldBy('w1'), [task]);
+    assert.deepEqual(await store.loads(), new Map([['w1', 1]]));
     assert.deepEqual((await store.causes({ id: 'a' }))[0]?.watched, []);
   });
 

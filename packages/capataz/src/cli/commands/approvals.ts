@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { ApprovalView, Client, DecideOptions, JobView } from '../../client/index.ts';
+import { storeName } from '../../config/store-place.ts';
 import { nothingToDecide } from '../../protocol/nothing-to-decide.ts';
 import { type ClientSession, clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
@@ -181,8 +182,7 @@ async function printLink(session: ClientSession, id: string, expiresIn?: string)
   if (asJson) print.json({ ...link, url });
   else print.line(url);
   if (!isLocal) return;
-  const { dataDir } = config.values;
   context.stderr.write(
-    `put the address of the server on ${dataDir} before it, once one runs; or set public_url\n`,
+    `put the address of the server on ${storeName(config.values)} before it, once one runs; or set public_url\n`,
   );
 }

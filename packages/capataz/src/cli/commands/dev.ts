@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { RunningServer } from '../../compose/composition.ts';
 import type { EffectiveConfig } from '../../config/load.ts';
 import { type SettingName, settingNames } from '../../config/settings.ts';
+import { storeName } from '../../config/store-place.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import type { Log } from '../../std/log.ts';
 import type { Worker } from '../../worker/index.ts';
@@ -21,7 +22,15 @@ import { startWorker, workerOf } from '../run-worker.ts';
 import { nextChange } from '../watch-files.ts';
 import { loadWorkerModule, type WorkerModule } from '../worker-module.ts';
 
-const devFlags = ['port', 'host', 'dataDir', 'blueprints', 'logLevel', 'logFormat'] as const;
+const devFlags = [
+  'port',
+  'host',
+  'dataDir',
+  'storeUrl',
+  'blueprints',
+  'logLevel',
+  'logFormat',
+] as const;
 const notUsed: readonly SettingName[] = ['url', 'token'];
 const devUses = settingNames.filter((name) => !notUsed.includes(name));
 
@@ -144,7 +153,8 @@ async function startOnFreePort(
 }
 
 function announce({ server, workers }: Round, config: EffectiveConfig, context: CliContext): void {
-  const { dataDir, blueprints } = config.values;
+  const { blueprints, storeUrl } = config.values;
+  const kind = storeUrl === null ? 'SQLite' : 'PostgreSQL';
   const print = new Printer(context.stdout, config.values.timeZone);
   const names = server.blueprints.map(({ name, version }) => `${name} v${version}`).join(', ');
   const wanted = config.values.port;
@@ -154,7 +164,7 @@ function announce({ server, workers }: Round, config: EffectiveConfig, context: 
   print.line(`listening on ${server.url}`);
   print.fields([
     ['  documents', `${server.url}/_public/docs`],
-    ['  data', `${dataDir} (SQLite, kept between runs)`],
+    ['  data', `${storeName(config.values)} (${kind}, kept between runs)`],
     ['  blueprints', blueprintsLine(blueprints, names)],
     ...workers.map(({ worker, module }): [string, string] => [
       '  worker',

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { ConcurrencyOption, StartOptions } from '../../client/index.ts';
+import { storeName } from '../../config/store-place.ts';
 import { codeOf } from '../../config/toml.ts';
 import type { JsonValue } from '../../std/json.ts';
 import { type ClientSession, clientCommand, withSession } from '../command.ts';
@@ -72,15 +73,17 @@ async function tellWhoMovesIt(
   { watch = false }: Flags,
 ): Promise<void> {
   if (embeddedUrl === null || isSettled(await client.jobs.get(jobId))) return;
-  const { dataDir } = config.values;
+  const { storeUrl } = config.values;
+  const place = storeName(config.values);
+  const goesOn = storeUrl === null ? `serve --data-dir ${place}` : 'serve --store-url …';
   const {
     stderr,
     application: { name },
   } = context;
   stderr.write(
     watch
-      ? `this command is the server of ${dataDir} while it watches: \`${name} worker <module> --url ${embeddedUrl}\` works for it\n`
-      : `the job is stored; it goes on when a server runs on this data folder: \`${name} serve --data-dir ${dataDir}\`\n`,
+      ? `this command is a server of ${place} while it watches: \`${name} worker <module> --url ${embeddedUrl}\` works for it\n`
+      : `the job is stored; it goes on when a server runs on this store: \`${name} ${goesOn}\`\n`,
   );
 }
 

@@ -17,6 +17,7 @@ const serveFlags = [
   'port',
   'host',
   'dataDir',
+  'storeUrl',
   'blueprints',
   'clients',
   'workers',

@@ -6,6 +6,7 @@ import type {
   DeadLetter,
   IdempotencyKey,
   JobEvent,
+  News,
   OutboxEvent,
   StoredWorker,
 } from '../contract.ts';
@@ -32,17 +33,19 @@ export class MemoryData {
   readonly seenByEnded = new Map<string, Set<string>>();
   /** Counts the waits for places. */
   queued = 0;
-  /** Signals to keys that nobody has registered yet. */
   /** Not published yet, in the order of the commits. */
   outbox: OutboxRow[] = [];
   /** In the order in which they were given up. */
   dead: DeadLetter[] = [];
+  /** Signals to keys that nobody has registered yet. */
   letters: { address: string; item: InboxItem; expiresAt: number }[] = [];
   arrivals = 0;
   handOuts = 0;
   lostEntries = 0;
   /** The latest instant that was ever handed out. */
   latest = 0;
+  /** Of the stores that are open on this data, each with whom it tells of the others. */
+  readonly listeners = new Map<object, Set<(news: News) => void>>();
 
   /** Writes entries into the book of a job, as one row of the feed. */
   write({ id: jobId, client, correlationId }: BookOwner, entries: Entries, at: number): void {
@@ -91,6 +94,8 @@ export interface OpenJob {
 export interface OutboxRow {
   readonly event: OutboxEvent;
   readonly notBefore: number;
+  /** The store that publishes it, until when no other may. */
+  readonly held?: { readonly by: object; readonly until: number };
 }
 
 export interface InboxRecord {

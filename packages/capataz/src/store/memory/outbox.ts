@@ -8,7 +8,7 @@ import type {
   OutboxPage,
   OutboxVerdict,
 } from '../contract.ts';
-import { copyOf, type MemoryData } from './data.ts';
+import { copyOf, type MemoryData, type OutboxRow } from './data.ts';
 
 /** Events on their way to the bus, and those that nobody would take. */
 
@@ -32,14 +32,24 @@ export function addEmits(data: MemoryData, job: Job, emits: readonly Emitted[], 
   }
 }
 
-export function outboxPage(data: MemoryData, limit: number, at: number): OutboxPage {
+/** `hold`: for whom and until when the others are to leave them alone; null: there are no others. */
+export function outboxPage(
+  data: MemoryData,
+  limit: number,
+  at: number,
+  hold: { readonly by: object; readonly until: number } | null,
+): OutboxPage {
   const seen = new Set<string>();
   const heads = data.outbox.filter(({ event: { jobId } }) => !seen.has(jobId) && seen.add(jobId));
-  const due = heads.filter(({ notBefore }) => notBefore <= at);
+  const isFree = ({ held }: OutboxRow): boolean =>
+    held === undefined || held.by === hold?.by || held.until <= at;
+  const due = heads.filter((row) => row.notBefore <= at && isFree(row)).slice(0, limit);
   const later = heads.filter(({ notBefore }) => notBefore > at);
   const next = Math.min(...later.map(({ notBefore }) => notBefore));
+  if (hold !== null)
+    for (const row of due) data.outbox[data.outbox.indexOf(row)] = { ...row, held: hold };
   return {
-    events: due.slice(0, limit).map(({ event }) => copyOf(event)),
+    events: due.map(({ event }) => copyOf(event)),
     nextInMs: later.length === 0 ? null : next - at,
   };
 }

@@ -147,6 +147,17 @@ export function classesQueued(data: MemoryData): TaskClass[] {
   return copyOf([...classes.values()]);
 }
 
+export function loadsOf(data: MemoryData): ReadonlyMap<string, number> {
+  const loads = new Map<string, number>();
+  for (const { tasks } of data.open.values()) {
+    for (const { task } of tasks.values()) {
+      const worker = task.attempt?.worker;
+      if (worker !== undefined) loads.set(worker, (loads.get(worker) ?? 0) + 1);
+    }
+  }
+  return loads;
+}
+
 export function tasksHeldBy(data: MemoryData, worker: string): Task[] {
   const held = taskRecords(data).filter(({ task }) => task.attempt?.worker === worker);
   return held.sort((a, b) => a.handOut - b.handOut).map(({ task }) => copyOf(task));

@@ -22,6 +22,7 @@ import type {
   JobQuery,
   LeaseRenewal,
   Memo,
+  News,
   OutboxPage,
   OutboxVerdict,
   Store,
@@ -46,6 +47,7 @@ import {
   duePage,
   eventsAfter,
   jobsMatching,
+  loadsOf,
   offerKey,
   orphanedJobs,
   runnableJobs,
@@ -58,6 +60,8 @@ import { forgetEnded } from './retention.ts';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
+  /** Several stores may be open on the same data at once, as instances are on a server. Default false. */
+  readonly shared?: boolean;
 }
 
 /** A store of its own, gone with the process. */
@@ -66,18 +70,22 @@ export function createMemoryStore(options: MemoryStoreOptions): Store {
 }
 
 /** A store on data that outlives it: what one engine left there, the next one finds. */
-export function openMemoryStore(data: MemoryData, { clock }: MemoryStoreOptions): Store {
-  return new MemoryStore(data, clock);
+export function openMemoryStore(
+  data: MemoryData,
+  { clock, shared = false }: MemoryStoreOptions,
+): Store {
+  return new MemoryStore(data, clock, shared);
 }
 
 /** The reference. It scans where a database has an index: it is for tests, not for a crowd. */
 class MemoryStore implements Store {
-  readonly capabilities: Capabilities = { name: 'memory', durable: false, shared: false };
+  readonly capabilities: Capabilities;
   readonly #data: MemoryData;
   readonly #time: StoreTime;
   #isClosed = false;
 
-  constructor(data: MemoryData, clock: Clock) {
+  constructor(data: MemoryData, clock: Clock, shared: boolean) {
+    this.capabilities = { name: 'memory', durable: false, shared };
     this.#data = data;
     this.#time = new StoreTime(clock, data.latest);
   }
@@ -107,6 +115,7 @@ class MemoryStore implements Store {
     const letterOutcomes = letters.map((letter) => post(data, letter, at));
     const room = new HandOutRoom();
     const claimOutcomes = claims.map((claim) => applyClaim(data, claim, room, at));
+    this.#tell({ type: 'commit' });
     return { at, changes: changeOutcomes, claims: claimOutcomes, letters: letterOutcomes };
   }
 
@@ -167,6 +176,11 @@ class MemoryStore implements Store {
     return eventsAfter(this.#data, after, limit);
   }
 
+  async latestPosition(): Promise<number> {
+    this.#begin();
+    return this.#data.feed.length;
+  }
+
   async due(limit: number): Promise<DuePage> {
     return duePage(this.#data, this.#begin(), limit);
   }
@@ -197,6 +211,11 @@ class MemoryStore implements Store {
     return tasksHeldBy(this.#data, worker);
   }
 
+  async loads(): Promise<ReadonlyMap<string, number>> {
+    this.#begin();
+    return loadsOf(this.#data);
+  }
+
   async saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void> {
     const at = this.#begin();
     this.#data.workers.set(worker.id, {
@@ -204,6 +223,7 @@ class MemoryStore implements Store {
       lastSeenAt: at,
       silentAt: at + silentAfterMs,
     });
+    this.#tell({ type: 'worker', id: worker.id });
   }
 
   async touchWorkers(touches: readonly WorkerTouch[]): Promise<void> {
@@ -216,19 +236,23 @@ class MemoryStore implements Store {
         lastSeenAt: unseen ? known.lastSeenAt : at,
         silentAt: at + silentAfterMs,
       });
+      if (worker !== undefined) this.#tell({ type: 'worker', id });
     }
   }
 
-  async workers(): Promise<StoredWorker[]> {
+  async workers(ids?: readonly string[]): Promise<StoredWorker[]> {
     this.#begin();
-    return copyOf(
-      [...this.#data.workers.values()].sort((a, b) => (a.worker.id < b.worker.id ? -1 : 1)),
+    const found = [...this.#data.workers.values()].filter(
+      ({ worker }) => ids === undefined || ids.includes(worker.id),
     );
+    return copyOf(found.sort((a, b) => (a.worker.id < b.worker.id ? -1 : 1)));
   }
 
-  async removeWorker(id: string): Promise<void> {
+  async removeWorker(id: string, incarnation: string): Promise<void> {
     this.#begin();
+    if (this.#data.workers.get(id)?.worker.incarnation !== incarnation) return;
     this.#data.workers.delete(id);
+    this.#tell({ type: 'worker', id });
   }
 
   async offerBlueprint({ name, version, graph }: BlueprintOffer): Promise<string> {
@@ -246,8 +270,10 @@ class MemoryStore implements Store {
     return orphanedJobs(this.#data, offered, this.#begin() - olderThanMs, limit);
   }
 
-  async outbox(limit: number): Promise<OutboxPage> {
-    return outboxPage(this.#data, limit, this.#begin());
+  async outbox(limit: number, holdMs: number): Promise<OutboxPage> {
+    const at = this.#begin();
+    const hold = this.capabilities.shared ? { by: this, until: at + holdMs } : null;
+    return outboxPage(this.#data, limit, at, hold);
   }
 
   async settleOutbox(verdicts: readonly OutboxVerdict[]): Promise<void> {
@@ -297,7 +323,7 @@ class MemoryStore implements Store {
 
   async takeOver(graceMs: number): Promise<void> {
     const at = this.#begin();
-    for (const owner of this.#data.open.values()) {
+    for (const owner of this.capabilities.shared ? [] : this.#data.open.values()) {
       if (owner.leaseEndsAt !== null) owner.leaseEndsAt = Math.min(owner.leaseEndsAt, at);
     }
     for (const [id, known] of this.#data.workers) {
@@ -305,7 +331,22 @@ class MemoryStore implements Store {
     }
   }
 
+  subscribe(listener: (news: News) => void): () => void {
+    const own = this.#data.listeners.get(this) ?? new Set();
+    this.#data.listeners.set(this, own.add(listener));
+    return () => own.delete(listener);
+  }
+
+  /** The others hear of it, soon: never within this store's own verb. */
+  #tell(news: News): void {
+    for (const [store, listeners] of this.#data.listeners) {
+      if (store === this) continue;
+      for (const listener of listeners) queueMicrotask(() => listener(news));
+    }
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#data.listeners.delete(this);
   }
 }

@@ -1,2 +1,1 @@
 export { openPostgresStore, type PostgresStoreOptions } from './open.ts';
-export type { PostgresStore } from './store.ts';

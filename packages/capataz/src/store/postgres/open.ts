@@ -1,6 +1,7 @@
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
+import type { Store } from '../contract.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { Connections } from './connections.ts';
@@ -8,15 +9,16 @@ import { clientConfig, type Driver, type DriverSettings, loadDriver, openPool } 
 import { outage } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { Reads } from './reads.ts';
-import { OpenPostgresStore, type PostgresStore } from './store.ts';
+import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
 import { maxUnderWay } from './writer.ts';
 
 export interface PostgresStoreOptions {
-  /** `postgres://user:password@host:port/database` */
+  /**
+   * `postgres://user:password@host:port/database`. The tables lie in the schema that `?schema=` names,
+   * by default `capataz`; it is made if it is not there.
+   */
   readonly url: string;
-  /** Where the tables lie; made if it is not there. Default `capataz`. */
-  readonly schema?: string;
   /** Connections besides the one that commits. Default 4. */
   readonly connections?: number;
   /** How long a connection may take to come about. Default 5 s. */
@@ -36,11 +38,10 @@ export interface PostgresStoreOptions {
  * Opens a store that several instances share.
  * @throws CapatazError STORE_NEWER, STORE_UNAVAILABLE
  */
-export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
-  const { url, schema = 'capataz', connections = 4, clock } = options;
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const { connections = 4, clock } = options;
   const { connectTimeoutMs = 5_000, statementTimeoutMs = 30_000, random = systemRandom } = options;
-  checkSchema(schema);
-  const settings = { url: checkedUrl(url), schema, connectTimeoutMs, statementTimeoutMs };
+  const settings = { ...placeOf(options.url), connectTimeoutMs, statementTimeoutMs };
   const driver = await loadDriver();
   await prepare(driver, settings);
   const others = new Connections(openPool(driver, settings, { max: connections }));
@@ -71,15 +72,20 @@ async function prepare(driver: Driver, settings: DriverSettings): Promise<void> 
   }
 }
 
-/** It is put into statements, and into a parameter that knows no quotes. */
-function checkSchema(schema: string): void {
-  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return;
-  throw new CapatazError('STORE_UNAVAILABLE', `"${schema}" is no name of a schema.`);
-}
-
 /** The URL holds a password, so that no part of it is repeated in an error. */
-function checkedUrl(url: string): string {
-  const protocol = URL.canParse(url) ? new URL(url).protocol : '';
-  if (protocol === 'postgres:' || protocol === 'postgresql:') return url;
-  throw new CapatazError('STORE_UNAVAILABLE', 'The URL of the store has to begin with postgres://');
+function placeOf(text: string): { readonly url: string; readonly schema: string } {
+  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
+  if (protocol !== 'postgres:' && protocol !== 'postgresql:') {
+    throw new CapatazError('CONFIG_INVALID', 'the URL of the store has to begin with postgres://');
+  }
+  const url = new URL(text);
+  const schema = url.searchParams.get('schema') ?? 'capataz';
+  // It is put into statements, and into a parameter that knows no quotes.
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
+    throw new CapatazError(
+      'CONFIG_INVALID',
+      `"${schema}" is no name of a schema: small letters, digits and _`,
+    );
+  url.searchParams.delete('schema');
+  return { url: url.href, schema };
 }

@@ -85,8 +85,9 @@ test('a server that is not there is STORE_UNAVAILABLE', async () => {
     assert.doesNotMatch(error.message, /secret/);
     return true;
   });
-  await assert.rejects(openPostgresStore({ url: schemas.url, schema: 'a"; DROP' }), {
-    code: 'STORE_UNAVAILABLE',
+  await assert.rejects(openPostgresStore({ url: schemas.urlOf('a"; DROP') }), {
+    code: 'CONFIG_INVALID',
+    message: /no name of a schema/,
   });
 });
 

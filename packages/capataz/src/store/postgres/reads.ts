@@ -13,7 +13,6 @@ import type {
   JobEvent,
   JobQuery,
   OutboxEvent,
-  OutboxPage,
   StoredWorker,
   StuckAttempt,
   StuckQuery,
@@ -104,6 +103,16 @@ export class Reads {
       .slice(0, limit);
   }
 
+  async loads(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#connections.read<{ worker: string; load: number }>('read-loads');
+    return new Map(rows.map(({ worker, load }) => [worker, load]));
+  }
+
+  async latestPosition(): Promise<number> {
+    const rows = await this.#connections.read<{ position: number }>('latest-position');
+    return rows[0]?.position ?? 0;
+  }
+
   async events(after: number, limit: number): Promise<EventPage> {
     // Two states: what the first statement calls visible the second one has to see.
     const rows = await this.#connections.together(async (session) => {
@@ -135,12 +144,12 @@ export class Reads {
     return rows.map((row) => JSON.parse(row.class) as TaskClass);
   }
 
-  async workers(): Promise<StoredWorker[]> {
+  async workers(ids?: readonly string[]): Promise<StoredWorker[]> {
     const rows = await this.#connections.read<{
       worker: string;
       last_seen_at: number;
       silent_at: number;
-    }>('read-workers');
+    }>('read-workers', ids ?? null);
     return rows.map(({ worker, last_seen_at: lastSeenAt, silent_at: silentAt }) => ({
       worker: JSON.parse(worker) as WorkerRecord,
       lastSeenAt,
@@ -172,14 +181,10 @@ export class Reads {
     return rows.map((row) => ({ jobId: row.job, taskId: row.id, attempt: row.attempt_id }));
   }
 
-  async outbox(limit: number, given: number | null): Promise<OutboxPage> {
-    return this.#connections.together(async (session) => {
-      const [due, next] = await Promise.all([
-        session.all<EventRow>('outbox-due', given, limit),
-        session.all<{ ms: number | null }>('outbox-next', given),
-      ]);
-      return { events: due.map(eventOf), nextInMs: next[0]?.ms ?? null };
-    });
+  /** In how many ms an event may be tried again that is not due. */
+  async nextEvent(given: number | null): Promise<number | null> {
+    const rows = await this.#connections.read<{ ms: number | null }>('outbox-next', given);
+    return rows[0]?.ms ?? null;
   }
 
   async deadLetters(query: DeadLetterQuery): Promise<DeadLetter[]> {
@@ -223,7 +228,7 @@ interface EventsRow extends HistoryRow {
 
 type Metadata = Pick<OutboxEvent, 'client' | 'exchange' | 'sequence' | 'correlationId' | 'trace'>;
 
-interface EventRow {
+export interface EventRow {
   readonly id: string;
   readonly aggregate_id: string;
   readonly event_type: string;
@@ -241,7 +246,7 @@ interface LetterRow extends EventRow {
   readonly resolution_notes: string | null;
 }
 
-function eventOf(row: EventRow): OutboxEvent {
+export function eventOf(row: EventRow): OutboxEvent {
   const { id, aggregate_id: jobId, event_type: name, created_at: createdAt } = row;
   return {
     id,

@@ -20,6 +20,7 @@ import type {
   JobQuery,
   LeaseRenewal,
   Memo,
+  News,
   OutboxPage,
   OutboxVerdict,
   Store,
@@ -32,19 +33,10 @@ import type {
 } from '../contract.ts';
 import type { Connections } from './connections.ts';
 import { causes, counts, duePage } from './gauges.ts';
-import { Reads } from './reads.ts';
+import { type EventRow, eventOf, Reads } from './reads.ts';
 import { forgetEnded } from './retention.ts';
 import type { WakeUps } from './wake-ups.ts';
 import { Writer, type WriterParts } from './writer.ts';
-
-/** A store that several instances share, and that tells each of the others' commits. */
-export interface PostgresStore extends Store {
-  /**
-   * Calls the listener whenever another instance may have committed something: soon after it has, when
-   * a lost connection is replaced, and every 15 s. @returns a function that ends it.
-   */
-  subscribe(listener: () => void): () => void;
-}
 
 /** `writing` is for commits alone: as many connections as may be under way. */
 export interface PostgresParts extends WriterParts {
@@ -53,7 +45,7 @@ export interface PostgresParts extends WriterParts {
 }
 
 /** Commits go over connections of their own; what else there is does not wait. */
-export class OpenPostgresStore implements PostgresStore {
+export class OpenPostgresStore implements Store {
   readonly capabilities: Capabilities = { name: 'postgres', durable: true, shared: true };
   readonly #writing: Connections;
   readonly #others: Connections;
@@ -61,6 +53,7 @@ export class OpenPostgresStore implements PostgresStore {
   readonly #reads: Reads;
   readonly #writer: Writer;
   readonly #givenNow: () => number | null;
+  readonly #id: string;
   #latest = 0;
   #closing: Promise<void> | null = null;
 
@@ -68,12 +61,13 @@ export class OpenPostgresStore implements PostgresStore {
     this.#writing = parts.writing;
     this.#others = parts.others;
     this.#givenNow = parts.givenNow;
+    this.#id = parts.id;
     this.#wakeUps = parts.wakeUps;
     this.#reads = new Reads(parts.others);
     this.#writer = new Writer(parts);
   }
 
-  subscribe(listener: () => void): () => void {
+  subscribe(listener: (news: News) => void): () => void {
     return this.#wakeUps.subscribe(listener);
   }
 
@@ -127,6 +121,10 @@ export class OpenPostgresStore implements PostgresStore {
     return this.#reads.events(after, limit);
   }
 
+  latestPosition(): Promise<number> {
+    return this.#reads.latestPosition();
+  }
+
   due(limit: number): Promise<DuePage> {
     return duePage(this.#others, this.#givenNow(), limit);
   }
@@ -155,9 +153,14 @@ export class OpenPostgresStore implements PostgresStore {
     return this.#reads.heldBy(worker);
   }
 
+  loads(): Promise<ReadonlyMap<string, number>> {
+    return this.#reads.loads();
+  }
+
   async saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void> {
     const text = JSON.stringify(worker);
-    await this.#others.write('worker-save', this.#givenNow(), worker.id, text, silentAfterMs);
+    const row = [worker.id, text, silentAfterMs] as const;
+    await this.#others.write('worker-save', this.#givenNow(), ...row, this.#id);
   }
 
   async touchWorkers(touches: readonly WorkerTouch[]): Promise<void> {
@@ -166,15 +169,15 @@ export class OpenPostgresStore implements PostgresStore {
       worker: worker === undefined ? null : JSON.stringify(worker),
       silent_after: silentAfterMs,
     }));
-    await this.#others.write('workers-touch', this.#givenNow(), JSON.stringify(rows));
+    await this.#others.write('workers-touch', this.#givenNow(), JSON.stringify(rows), this.#id);
   }
 
-  workers(): Promise<StoredWorker[]> {
-    return this.#reads.workers();
+  workers(ids?: readonly string[]): Promise<StoredWorker[]> {
+    return this.#reads.workers(ids);
   }
 
-  async removeWorker(id: string): Promise<void> {
-    await this.#others.write('worker-remove', id);
+  async removeWorker(id: string, incarnation: string): Promise<void> {
+    await this.#others.write('worker-remove', id, incarnation, this.#id);
   }
 
   async offerBlueprint({ name, version, graph }: BlueprintOffer): Promise<string> {
@@ -188,8 +191,11 @@ export class OpenPostgresStore implements PostgresStore {
     return this.#reads.orphans(offered, olderThanMs, limit, this.#givenNow());
   }
 
-  outbox(limit: number): Promise<OutboxPage> {
-    return this.#reads.outbox(limit, this.#givenNow());
+  async outbox(limit: number, holdMs: number): Promise<OutboxPage> {
+    const given = this.#givenNow();
+    const due = [given, limit, this.#id, holdMs] as const;
+    const events = await this.#others.write<EventRow>('outbox-due', ...due);
+    return { events: events.map(eventOf), nextInMs: await this.#reads.nextEvent(given) };
   }
 
   async settleOutbox(verdicts: readonly OutboxVerdict[]): Promise<void> {

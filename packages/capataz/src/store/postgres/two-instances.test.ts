@@ -15,12 +15,11 @@ import {
 } from '../../testing/store-suite-kit.ts';
 import type { ChangeOutcome, JobEvent, Store } from '../contract.ts';
 import { Schemas } from './fixtures/schemas.ts';
-import type { PostgresStore } from './index.ts';
 
 const schemas = Schemas.ofThisFile();
 
 async function withTwo(
-  body: (one: PostgresStore, two: PostgresStore, schema: string) => Promise<void>,
+  body: (one: Store, two: Store, schema: string) => Promise<void>,
 ): Promise<void> {
   const schema = schemas.newName();
   // Both find an empty schema: one of them makes the tables.

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { type CancelTimer, type Clock, delay } from '../../std/clock.ts';
+import type { News } from '../contract.ts';
 import { clientConfig, type Driver, type DriverSettings } from './driver.ts';
 
 export interface WakeUpParts {
@@ -23,7 +24,7 @@ const longestRetryMs = 10_000;
  */
 export class WakeUps {
   readonly #parts: WakeUpParts;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(news: News) => void>();
   readonly #closing = new AbortController();
   #running: Promise<void> | null = null;
   #cancelLook: CancelTimer = () => undefined;
@@ -34,7 +35,7 @@ export class WakeUps {
   }
 
   /** @returns a function that ends it. */
-  subscribe(listener: () => void): () => void {
+  subscribe(listener: (news: News) => void): () => void {
     this.#listeners.add(listener);
     this.#running ??= this.#run();
     return () => void this.#listeners.delete(listener);
@@ -47,8 +48,16 @@ export class WakeUps {
     await this.#running;
   }
 
-  #tell(): void {
-    for (const listener of this.#listeners) listener();
+  #tell(news: News): void {
+    for (const listener of this.#listeners) listener(news);
+  }
+
+  /** `writer` for a commit, or `writer worker`. */
+  #onMessage(payload: string): void {
+    const end = payload.indexOf(' ');
+    const writer = end === -1 ? payload : payload.slice(0, end);
+    if (writer === this.#parts.own) return;
+    this.#tell(end === -1 ? { type: 'commit' } : { type: 'worker', id: payload.slice(end + 1) });
   }
 
   async #run(): Promise<void> {
@@ -64,13 +73,11 @@ export class WakeUps {
 
   /** Resolves when the connection is lost: whether there was one. */
   async #listen(): Promise<boolean> {
-    const { driver, settings, own } = this.#parts;
+    const { driver, settings } = this.#parts;
     const client = new driver.Client(clientConfig(driver, settings));
     const lost = new Promise<void>((resolve) => client.once('end', resolve));
     client.on('error', () => undefined);
-    client.on('notification', ({ payload }) => {
-      if (payload !== own) this.#tell();
-    });
+    client.on('notification', ({ payload = '' }) => this.#onMessage(payload));
     try {
       await client.connect();
       await client.query(`LISTEN ${settings.schema}`);
@@ -82,7 +89,7 @@ export class WakeUps {
     if (this.#closing.signal.aborted) await client.end().catch(() => undefined);
     else this.#client = client;
     // What was committed while nobody listened.
-    if (this.#client !== null) this.#tell();
+    if (this.#client !== null) this.#tell({ type: 'anything' });
     await lost;
     this.#client = null;
     return true;
@@ -91,7 +98,7 @@ export class WakeUps {
   #lookLater(): void {
     this.#cancelLook = this.#parts.clock.after(lookEveryMs, () => {
       if (this.#closing.signal.aborted) return;
-      this.#tell();
+      this.#tell({ type: 'anything' });
       this.#probe();
       this.#lookLater();
     });

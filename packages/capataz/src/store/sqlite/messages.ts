@@ -35,7 +35,7 @@ export type Operation = { readonly at: number } & (
       readonly silentAt: number;
     }
   | { readonly type: 'touch_workers'; readonly touches: readonly TouchMessage[] }
-  | { readonly type: 'remove_worker'; readonly id: string }
+  | { readonly type: 'remove_worker'; readonly id: string; readonly incarnation: string }
   | {
       readonly type: 'offer_blueprint';
       readonly name: string;

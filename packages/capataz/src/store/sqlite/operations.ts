@@ -34,7 +34,7 @@ export function applyOperation(state: WriterState, operation: Operation, bag: Te
       }
       return null;
     case 'remove_worker':
-      statements.run('worker-remove', operation.id);
+      statements.run('worker-remove', operation.id, operation.incarnation);
       return null;
     case 'offer_blueprint': {
       const { name, version, graph } = operation;

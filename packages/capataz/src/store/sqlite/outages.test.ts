@@ -75,14 +75,14 @@ test('after three new threads within a minute the fourth death refuses everythin
       for (let time = 0; time < times; time += 1) {
         await store1(store, changeOf(newJob(`job-${threads.length}`)));
         crash(threads);
-        await assert.rejects(store.removeWorker('w'), uncertain);
+        await assert.rejects(store.removeWorker('w', 'w-1'), uncertain);
       }
     };
     await crashes(3);
     await clock.advance(60 * second);
     await crashes(4);
     const refused = { code: 'STORE_UNAVAILABLE', message: /died more than 3 times.*restart/ };
-    await assert.rejects(store.removeWorker('w'), refused);
+    await assert.rejects(store.removeWorker('w', 'w-1'), refused);
     await clock.advance(60 * second);
     await assert.rejects(commit(store, changeOf(newJob('late'))), refused);
     assert.equal((await store.jobs({ limit: 99 })).length, 7, 'it can still be read');
@@ -119,7 +119,7 @@ test('a folder that is removed or replaced under an open store is noticed within
     const other = await openSqliteStore({ folder, clock });
     await clock.advance(10 * second);
     await assert.rejects(commit(store, changeOf(newJob('b'))), refusedAs('replaced'));
-    await assert.rejects(store.removeWorker('w'), refusedAs('replaced'));
+    await assert.rejects(store.removeWorker('w', 'w-1'), refusedAs('replaced'));
     await other.close();
     rmSync(folder, { recursive: true });
     renameSync(aside, folder);
@@ -133,8 +133,8 @@ test('a thread that dies while the folder is gone makes no empty database there'
     renameSync(folder, `${folder}-aside`);
     mkdirSync(folder);
     crash(threads);
-    await assert.rejects(store.removeWorker('w'), uncertain);
-    await assert.rejects(store.removeWorker('w'), { message: /capataz\.db was removed/ });
+    await assert.rejects(store.removeWorker('w', 'w-1'), uncertain);
+    await assert.rejects(store.removeWorker('w', 'w-1'), { message: /capataz\.db was removed/ });
     assert.equal(threads.length, 1);
     rmSync(folder, { recursive: true });
     renameSync(`${folder}-aside`, folder);

@@ -68,6 +68,15 @@ export class Reads {
     return this.statements.all<TaskRow>('read-held', worker).map(taskOf);
   }
 
+  loads(): ReadonlyMap<string, number> {
+    const rows = this.statements.all<{ worker: string; load: number }>('read-loads');
+    return new Map(rows.map(({ worker, load }) => [worker, load]));
+  }
+
+  latestPosition(): number {
+    return this.statements.one<{ position: number }>('marks').position;
+  }
+
   jobs(query: JobQuery): Job[] {
     const statuses = query.status ?? jobStatuses;
     const ended = statuses.filter(isFinal);
@@ -151,9 +160,10 @@ export class Reads {
     return rows.map((row) => JSON.parse(row.class) as TaskClass);
   }
 
-  workers(): StoredWorker[] {
+  workers(ids?: readonly string[]): StoredWorker[] {
     const rows = this.statements.all<{ worker: string; last_seen_at: number; silent_at: number }>(
       'read-workers',
+      ids === undefined ? null : JSON.stringify(ids),
     );
     return rows.map(({ worker, last_seen_at: lastSeenAt, silent_at: silentAt }) => ({
       worker: JSON.parse(worker) as WorkerRecord,

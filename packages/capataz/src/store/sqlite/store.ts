@@ -137,6 +137,7 @@ export class OpenSqliteStore implements SqliteStore {
     return this.#read((reads) => reads.seen(jobId, ids));
   }
 
+  /** One instance has them all, so that they need not be held. */
   async outbox(limit: number): Promise<OutboxPage> {
     return this.#read((reads) => reads.outbox(limit, this.#time.now()));
   }
@@ -181,6 +182,10 @@ export class OpenSqliteStore implements SqliteStore {
     return this.#read((reads) => reads.events(after, limit));
   }
 
+  async latestPosition(): Promise<number> {
+    return this.#read((reads) => reads.latestPosition());
+  }
+
   async due(limit: number): Promise<DuePage> {
     return this.#read((reads) => duePage(reads, this.#time.now(), limit));
   }
@@ -201,6 +206,10 @@ export class OpenSqliteStore implements SqliteStore {
 
   async heldBy(worker: string): Promise<Task[]> {
     return this.#read((reads) => reads.heldBy(worker));
+  }
+
+  async loads(): Promise<ReadonlyMap<string, number>> {
+    return this.#read((reads) => reads.loads());
   }
 
   async saveWorker(worker: WorkerRecord, silentAfterMs: number): Promise<void> {
@@ -226,12 +235,12 @@ export class OpenSqliteStore implements SqliteStore {
     await this.#write({ type: 'touch_workers', at, touches: messages });
   }
 
-  async workers(): Promise<StoredWorker[]> {
-    return this.#read((reads) => reads.workers());
+  async workers(ids?: readonly string[]): Promise<StoredWorker[]> {
+    return this.#read((reads) => reads.workers(ids));
   }
 
-  async removeWorker(id: string): Promise<void> {
-    await this.#write({ type: 'remove_worker', at: this.#time.now(), id });
+  async removeWorker(id: string, incarnation: string): Promise<void> {
+    await this.#write({ type: 'remove_worker', at: this.#time.now(), id, incarnation });
   }
 
   async offerBlueprint({ name, version, graph }: BlueprintOffer): Promise<string> {
@@ -268,6 +277,11 @@ export class OpenSqliteStore implements SqliteStore {
 
   async takeOver(graceMs: number): Promise<void> {
     await this.#write({ type: 'take_over', at: this.#time.now(), graceMs });
+  }
+
+  /** It serves one instance. */
+  subscribe(): () => void {
+    return () => undefined;
   }
 
   /** Calling it again waits for the same end. */

@@ -19,7 +19,7 @@ export async function checkEventCounts(store: Store, watch: BusWatch): Promise<s
 
 /** Nothing rests that could be published. */
 export async function checkOutbox(store: Store): Promise<string[]> {
-  const { events, nextInMs } = await store.outbox(10_000);
+  const { events, nextInMs } = await store.outbox(10_000, 30_000);
   if (events.length > 0) return [`${events.length} events are not published`];
   return nextInMs === null ? [] : [`an event is to be tried again in ${nextInMs} ms`];
 }

@@ -53,6 +53,7 @@ export function faultyStore(parts: FaultyStoreParts): Store {
     get(target, key) {
       const value: unknown = Reflect.get(target, key, target);
       if (typeof value !== 'function' || key === 'close') return value;
+      if (key === 'subscribe') return heard(parts);
       const tell = typeof key === 'string' ? writes[key] : undefined;
       return (...args: unknown[]) =>
         parts.process.answer(
@@ -64,6 +65,14 @@ export function faultyStore(parts: FaultyStoreParts): Store {
         );
     },
   });
+}
+
+/** News reach a process that is there and awake, and are not told again. */
+function heard({ store, process }: FaultyStoreParts): Store['subscribe'] {
+  return (listener) =>
+    store.subscribe((news) => {
+      if (process.alive && !process.frozen) listener(news);
+    });
 }
 
 async function call<T>(

@@ -231,7 +231,9 @@ CREATE TABLE outbox_events (
   created_at timestamptz NOT NULL,
   retry_count integer NOT NULL DEFAULT 0,
   last_error text,
-  next_attempt_at timestamptz NOT NULL
+  next_attempt_at timestamptz NOT NULL,
+  held_by text,                             -- the instance that publishes it, until `held_until`
+  held_until bigint
 );
 CREATE INDEX outbox_events_by_aggregate ON outbox_events (aggregate_id, n);
 
@@ -268,6 +270,11 @@ BEGIN
     (SELECT at FROM history ORDER BY position DESC LIMIT 1),
     (SELECT value FROM marks WHERE name = 'time'));
 END
+$$;
+
+-- Tells the others, once the commit is visible, by `writer worker`; `writer` alone stands for a commit.
+CREATE FUNCTION tell_of_worker(writer text, id text) RETURNS void LANGUAGE sql VOLATILE AS $$
+  SELECT pg_notify(current_schema(), writer || ' ' || id)
 $$;
 
 CREATE FUNCTION instant(ms bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$

@@ -13,6 +13,6 @@ WITH v AS (
     SELECT g.id, g.aggregate_id, g.aggregate_type, g.event_type, g.payload, g.metadata, g.error,
       g.retry_count + 1, g.created_at, instant(instant.at)
     FROM gone g, instant WHERE g.type = 'dead' ORDER BY g.place)
-UPDATE outbox_events o SET retry_count = o.retry_count + 1, last_error = v.error,
+UPDATE outbox_events o SET retry_count = o.retry_count + 1, last_error = v.error, held_by = NULL,
   next_attempt_at = instant(instant.at + v.retry_after)
 FROM v, instant WHERE o.id = v.id AND v.type = 'failed'

@@ -1,0 +1,32 @@
+import type { Config } from '../config/settings.ts';
+import { CapatazError } from '../protocol/errors.ts';
+import type { Clock } from '../std/clock.ts';
+import { MovableClock } from '../std/movable-clock.ts';
+import type { Store } from '../store/contract.ts';
+import { openPostgresStore } from '../store/postgres/index.ts';
+import { openSqliteStore } from '../store/sqlite/index.ts';
+
+export interface OpenedStore {
+  readonly store: Store;
+  /** Says to commands on the same data folder where its server listens. */
+  readonly publishUrl: (url: string) => void;
+}
+
+/** The store of the configuration. @throws CapatazError CONFIG_INVALID, STORE_IN_USE, STORE_NEWER, STORE_UNAVAILABLE */
+export async function openStore(config: Config, clock: Clock): Promise<OpenedStore> {
+  const { storeUrl: url, storeConnections: connections, dataDir: folder } = config;
+  if (url === null) {
+    const store = await openSqliteStore({ folder, clock });
+    return { store, publishUrl: (at) => store.publishUrl(at) };
+  }
+  try {
+    // The instances go by the server's clock; a test that moves time gives one.
+    const given = clock instanceof MovableClock ? { clock } : {};
+    const store = await openPostgresStore({ url, connections, ...given });
+    return { store, publishUrl: () => undefined };
+  } catch (error) {
+    if (!(error instanceof CapatazError)) throw error;
+    const { code, message, details } = error;
+    throw new CapatazError(code, `store_url: ${message}`, details, error);
+  }
+}

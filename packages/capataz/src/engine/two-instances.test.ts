@@ -1,0 +1,208 @@
+/** Workers and work between two engines on one store, as behind a balancer that knows nothing. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CapatazError } from '../protocol/errors.ts';
+import { attemptOf, oneTask, type ScriptedWorker, startTwo, type World } from './fixtures.ts';
+
+const second = 1_000;
+const heartbeatMs = 3 * second;
+const exact = oneTask({ retry: { jitter: 0, base: '1ms' } });
+
+/** News are followed at once, or after the pause that a look before has begun. */
+async function heard(world: World): Promise<void> {
+  await world.advance(10);
+}
+
+/** Two instances, and a worker that registered at the first one. */
+async function begin(
+  fields: Parameters<World['worker']>[1] = {},
+): Promise<{ one: World; two: World; worker: ScriptedWorker; elsewhere: ScriptedWorker }> {
+  const [one, two] = await startTwo({ blueprints: [exact] });
+  const worker = await one.worker('w', { heartbeatMs, ...fields });
+  await heard(one);
+  return { one, two, worker, elsewhere: worker.at(two) };
+}
+
+test('A-60 two instances: a worker registers at one, polls, beats and reports at the other', async () => {
+  const { one, two, elsewhere } = await begin();
+  const id = await one.create('one-task');
+  await heard(one);
+  const task = await elsewhere.takeOne();
+  assert.equal((await elsewhere.beat()).length, 0);
+  assert.equal((await elsewhere.report(task)).type, 'accepted');
+  assert.equal((await two.job(id)).status, 'finished');
+});
+
+test('A-60 two instances: what one handed out is reported at the other, and room is made there', async () => {
+  const { one, two, worker, elsewhere } = await begin({ slots: 1, batch: true });
+  const ids = await Promise.all(Array.from({ length: 6 }, () => one.create('one-task')));
+  const tasks = [...(await worker.take(4))];
+  assert.equal(tasks.length, 4);
+  const reports = tasks.map((task) => [task, {}] as const);
+  const { answers, tasks: next } = await elsewhere.reportAll(reports, 4);
+  assert.deepEqual(new Set(answers.map(({ type }) => type)), new Set(['accepted']));
+  tasks.push(...next);
+  // What the first one still counts as held it learns from the next heartbeat.
+  await worker.beat({ currentTasks: next.map(attemptOf) });
+  tasks.push(...(await worker.take(4)));
+  assert.equal(tasks.length, 6);
+  assert.equal(new Set(tasks.map(({ jobId }) => jobId)).size, ids.length);
+  assert.equal((await two.truth.counts()).queued, 0);
+});
+
+test('A-60 two instances: who is drained at one gets nothing at the other', async () => {
+  const { one, two, worker, elsewhere } = await begin();
+  const parked = elsewhere.poll();
+  await heard(one);
+  await one.engine.workers.drain('w');
+  await heard(one);
+  assert.deepEqual(await parked, []);
+  await one.create('one-task');
+  await heard(one);
+  assert.deepEqual(await elsewhere.take(), []);
+  assert.equal((await two.workerState('w'))?.worker.status, 'DRAINING');
+  await two.engine.workers.cancelDrain('w');
+  await heard(two);
+  assert.equal((await worker.take()).length, 1);
+});
+
+test('A-60 two instances: skills that a heartbeat brings to one count at the other', async () => {
+  const { one, two, elsewhere } = await begin({ offer: { skills: ['other'] } });
+  const parked = elsewhere.poll();
+  await heard(one);
+  await one.create('one-task');
+  await elsewhere.at(one).beat({ skills: ['other', 'work'] });
+  await heard(two);
+  assert.equal((await parked).length, 1);
+});
+
+test('S-24 two instances: a new process of a worker that comes to the other takes its place at both', async () => {
+  const { one, two, worker, elsewhere } = await begin();
+  const id = await one.create('one-task');
+  const before = await worker.takeOne();
+  await elsewhere.register({ bootId: 'w-boot-2' });
+  await one.advance(10);
+  assert.equal((await one.truth.tasks([id]))[0]?.lostRuns, 1);
+  assert.equal((await worker.report(before)).type, 'ignored');
+  const after = await elsewhere.takeOne();
+  assert.equal((await worker.report(after)).type, 'accepted');
+  assert.equal((await two.job(id)).status, 'finished');
+});
+
+test('A-60 two instances: what is cancelled at one is stopped by the heartbeat at the other', async () => {
+  const { one, elsewhere } = await begin();
+  const id = await one.create('one-task');
+  await heard(one);
+  const task = await elsewhere.takeOne();
+  await one.engine.jobs.cancel(id, 'tester', 'enough');
+  assert.deepEqual(await elsewhere.beat(), [attemptOf(task)]);
+});
+
+test('S-23 two instances: a worker that beats at one is not lost to the other, and then lost once', async () => {
+  const { one, two, worker, elsewhere } = await begin();
+  const id = await one.create('one-task');
+  await worker.takeOne();
+  elsewhere.holding.add(attemptOf(await one.task(id)));
+  elsewhere.keepBeating();
+  await one.advance(20 * heartbeatMs);
+  assert.deepEqual(await two.taskSteps(id), 'PENDING ASSIGNED RUNNING');
+  elsewhere.mute();
+  await one.advance(4 * heartbeatMs);
+  assert.deepEqual(await two.taskSteps(id), 'PENDING ASSIGNED RUNNING FAILED PENDING');
+  assert.equal((await one.task(id)).lostRuns, 1);
+  assert.equal((await one.entries(id, 'task_failed')).length, 1);
+  assert.deepEqual(await two.truth.workers(), []);
+  await assert.rejects(elsewhere.beat(), { code: 'WORKER_NOT_FOUND' });
+  await assert.rejects(worker.beat(), { code: 'WORKER_NOT_FOUND' });
+});
+
+test('S-37 two instances: a start beside a living one gives no worker up, and ends no lease', async () => {
+  const { one, two, elsewhere } = await begin();
+  elsewhere.keepBeating();
+  const id = await one.create('one-task');
+  await heard(one);
+  const task = await elsewhere.takeOne();
+  for (let restart = 0; restart < 5; restart += 1) {
+    await one.restart();
+    await one.advance(2 * second);
+  }
+  assert.equal((await elsewhere.at(one).report(task)).type, 'accepted');
+  assert.equal((await two.job(id)).status, 'finished');
+});
+
+test('B-017 two instances: 1,000 rounds of a poll at one and a job at the other within 5 ms of each other', async () => {
+  const { one, elsewhere } = await begin({ slots: 5, heartbeatMs: 1_000 * second });
+  for (let round = 0; round < 1_000; round += 1) {
+    const [poll, job] = [round % 6, (round * 7) % 6];
+    const began = one.clock.steady();
+    let delivered = Number.NaN;
+    one.clock.after(poll, () => {
+      void elsewhere.poll().then(async ([task]) => {
+        assert.ok(task !== undefined);
+        delivered = one.clock.steady() - began;
+        await elsewhere.report(task);
+      });
+    });
+    one.clock.after(job, () => void one.create('one-task'));
+    await one.advance(60);
+    assert.ok(delivered <= 50, `round ${round}: delivered after ${delivered} ms`);
+  }
+});
+
+test('A-60 two instances: many polls at one and many jobs at the other all meet', async () => {
+  const [one, two] = await startTwo({ blueprints: [exact] });
+  const workers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => two.worker(`w${index}`)),
+  );
+  const polls = workers.map((worker) => worker.poll());
+  await heard(one);
+  const commits = two.commits.length;
+  const request = { blueprint: 'one-task', client: 'client-1', input: {} };
+  await one.engine.jobs.create(Array.from({ length: 40 }, () => request));
+  await one.advance(second);
+  const got = await Promise.all(polls.slice(0, 40));
+  assert.deepEqual(new Set(got.map(({ length }) => length)), new Set([1]));
+  assert.ok(two.commits.length - commits <= 12, `${two.commits.length - commits} commits`);
+});
+
+test('B-065 two instances: a create that is repeated 20 times at both makes one job', async () => {
+  const [one, two] = await startTwo({ blueprints: [exact] });
+  const request = { blueprint: 'one-task', client: 'client-1', input: {} };
+  const idempotency = { key: 'k', bodyHash: 'h' };
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      [one, two][index % 2]?.engine.jobs.create([{ ...request, idempotency }]),
+    ),
+  );
+  const created = answers.flat().map((answer) => {
+    assert.ok(answer !== undefined && !(answer instanceof CapatazError));
+    return answer;
+  });
+  assert.equal(new Set(created.map(({ id }) => id)).size, 1);
+  assert.equal(created.filter((answer) => answer.created).length, 1);
+  await one.restart();
+  const otherBody = { ...request, idempotency: { key: 'k', bodyHash: 'other' } };
+  const [conflict] = await one.engine.jobs.create([otherBody]);
+  assert.ok(conflict instanceof CapatazError && conflict.status === 409);
+  const [foreign] = await two.engine.jobs.create([{ ...otherBody, client: 'client-2' }]);
+  assert.ok(foreign !== undefined && !(foreign instanceof CapatazError) && foreign.created);
+});
+
+test('A-60 two instances: who listens at one hears what is committed at the other', async () => {
+  const { one, two, elsewhere } = await begin();
+  const told: (string | null)[] = [];
+  two.engine.events.subscribe((jobId) => told.push(jobId));
+  const [first, last] = [await one.create('one-task'), await one.create('one-task')];
+  await one.advance(50);
+  // The first news may be of anything.
+  assert.ok(told.includes(first) || told.includes(null));
+  told.length = 0;
+  const worker = elsewhere.at(one);
+  await worker.report(await worker.takeOne());
+  await one.advance(50);
+  assert.deepEqual(new Set(told), new Set([first]));
+  told.length = 0;
+  await one.engine.jobs.cancel(last, 'tester', 'enough');
+  await one.advance(50);
+  assert.deepEqual(told, [last]);
+});
