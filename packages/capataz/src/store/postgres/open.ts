@@ -8,6 +8,7 @@ import { Connections } from './connections.ts';
 import { clientConfig, type Driver, type DriverSettings, loadDriver, openPool } from './driver.ts';
 import { outage } from './errors.ts';
 import { migrate } from './migrate.ts';
+import { Partitions } from './partitions.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
@@ -46,11 +47,13 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   await prepare(driver, settings);
   const others = new Connections(openPool(driver, settings, { max: connections }));
   const writing = new Connections(openPool(driver, settings, { max: maxUnderWay, commits: true }));
+  const partitions = new Partitions(others);
+  await partitions.extend();
   const time = clock === undefined ? null : await givenTime(others, clock);
   const id = random.id();
   const wakeUps = new WakeUps({ driver, settings, clock: clock ?? systemClock, own: id });
   const givenNow = (): number | null => time?.now() ?? null;
-  return new OpenPostgresStore({ writing, others, givenNow, id, wakeUps });
+  return new OpenPostgresStore({ writing, others, partitions, givenNow, id, wakeUps });
 }
 
 /** As a store that serves one instance counts it: from the last instant that was stored. */

@@ -33,6 +33,7 @@ import type {
 } from '../contract.ts';
 import type { Connections } from './connections.ts';
 import { causes, counts, duePage } from './gauges.ts';
+import type { Partitions } from './partitions.ts';
 import { type EventRow, eventOf, Reads } from './reads.ts';
 import { forgetEnded } from './retention.ts';
 import type { WakeUps } from './wake-ups.ts';
@@ -52,6 +53,7 @@ export class OpenPostgresStore implements Store {
   readonly #wakeUps: WakeUps;
   readonly #reads: Reads;
   readonly #writer: Writer;
+  readonly #partitions: Partitions;
   readonly #givenNow: () => number | null;
   readonly #id: string;
   #latest = 0;
@@ -65,6 +67,7 @@ export class OpenPostgresStore implements Store {
     this.#wakeUps = parts.wakeUps;
     this.#reads = new Reads(parts.others);
     this.#writer = new Writer(parts);
+    this.#partitions = parts.partitions;
   }
 
   subscribe(listener: (news: News) => void): () => void {
@@ -244,7 +247,9 @@ export class OpenPostgresStore implements Store {
   async forgetEnded(what: Forget): Promise<Forgotten> {
     // It counts what has ended, also with a commit that was asked for before.
     await this.#writer.settled();
-    return forgetEnded(this.#others, what, this.#givenNow());
+    const forgotten = await forgetEnded(this.#others, what, this.#givenNow());
+    if (!forgotten.more) await this.#partitions.dropEmpty();
+    return forgotten;
   }
 
   async takeOver(graceMs: number): Promise<void> {

@@ -2,7 +2,9 @@ import type { Work, WorkOutcome } from '../contract.ts';
 import { unavailable } from '../refusals.ts';
 import { applyWork } from './apply.ts';
 import type { Connections, Write } from './connections.ts';
+import { isBeyondPartitions } from './errors.ts';
 import { load } from './load.ts';
+import type { Partitions } from './partitions.ts';
 import { Touched } from './touched.ts';
 import { writesOf } from './write-back.ts';
 
@@ -21,6 +23,7 @@ export interface WriterParts {
   readonly writing: Connections;
   /** The instant that a test gives; null: the server's own. */
   readonly givenNow: () => number | null;
+  readonly partitions: Partitions;
   /** By which other instances know whose commit they are told of. */
   readonly id: string;
 }
@@ -33,14 +36,16 @@ export class Writer {
   readonly #connections: Connections;
   readonly #givenNow: () => number | null;
   readonly #told: Write;
+  readonly #partitions: Partitions;
   #asked: Asked[] = [];
   #running: Promise<void> | null = null;
   readonly #underWay = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor({ writing, givenNow, id }: WriterParts) {
+  constructor({ writing, givenNow, id, partitions }: WriterParts) {
     this.#connections = writing;
     this.#givenNow = givenNow;
+    this.#partitions = partitions;
     this.#told = { name: 'notify', parameters: [id] };
   }
 
@@ -122,15 +127,29 @@ export class Writer {
     }
   }
 
-  #store(works: readonly Work[], onSent: () => void): Promise<WorkOutcome[]> {
+  async #store(works: readonly Work[], onSent: () => void): Promise<WorkOutcome[]> {
+    try {
+      return await this.#attempt(works, onSent);
+    } catch (error) {
+      if (!isBeyondPartitions(error)) throw error;
+      await this.#partitions.extend();
+      return this.#attempt(works, onSent);
+    }
+  }
+
+  async #attempt(works: readonly Work[], onSent: () => void): Promise<WorkOutcome[]> {
     const touched = new Touched(works);
-    return this.#connections.transaction(async (session) => {
+    let rows = 0;
+    const outcomes = await this.#connections.transaction(async (session) => {
       const set = await load(session, touched, this.#givenNow());
       const result = works.map((work) => applyWork(set, work));
       const writes = writesOf(set);
+      rows = set.data.bookRows.length;
       // One message a batch, whatever is in it.
       return { result, writes: writes.length === 0 ? [] : [...writes, this.#told] };
     }, onSent);
+    this.#partitions.count(rows);
+    return outcomes;
   }
 }
 
