@@ -4,6 +4,7 @@ import { type Random, systemRandom } from '../../std/random.ts';
 import type { Store } from '../contract.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
+import { Announcer } from './announcer.ts';
 import { Connections } from './connections.ts';
 import { clientConfig, type Driver, type DriverSettings, loadDriver, openPool } from './driver.ts';
 import { outage } from './errors.ts';
@@ -52,8 +53,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const time = clock === undefined ? null : await givenTime(others, clock);
   const id = random.id();
   const wakeUps = new WakeUps({ driver, settings, clock: clock ?? systemClock, own: id });
+  const announcer = new Announcer(others, id);
   const givenNow = (): number | null => time?.now() ?? null;
-  return new OpenPostgresStore({ writing, others, partitions, givenNow, id, wakeUps });
+  return new OpenPostgresStore({ writing, others, partitions, announcer, givenNow, id, wakeUps });
 }
 
 /** As a store that serves one instance counts it: from the last instant that was stored. */

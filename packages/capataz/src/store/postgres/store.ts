@@ -41,6 +41,8 @@ import { Writer, type WriterParts } from './writer.ts';
 
 /** `writing` is for commits alone: as many connections as may be under way. */
 export interface PostgresParts extends WriterParts {
+  /** By which other instances know whose commit they are told of. */
+  readonly id: string;
   readonly others: Connections;
   readonly wakeUps: WakeUps;
 }

@@ -1,10 +1,12 @@
 import type { Work, WorkOutcome } from '../contract.ts';
 import { unavailable } from '../refusals.ts';
+import type { Announcer } from './announcer.ts';
 import { applyWork } from './apply.ts';
-import type { Connections, Write } from './connections.ts';
+import type { Connections } from './connections.ts';
 import { isBeyondPartitions } from './errors.ts';
 import { load } from './load.ts';
 import type { Partitions } from './partitions.ts';
+import type { Session } from './statements.ts';
 import { Touched } from './touched.ts';
 import { writesOf } from './write-back.ts';
 
@@ -24,8 +26,7 @@ export interface WriterParts {
   /** The instant that a test gives; null: the server's own. */
   readonly givenNow: () => number | null;
   readonly partitions: Partitions;
-  /** By which other instances know whose commit they are told of. */
-  readonly id: string;
+  readonly announcer: Announcer;
 }
 
 /**
@@ -35,18 +36,18 @@ export interface WriterParts {
 export class Writer {
   readonly #connections: Connections;
   readonly #givenNow: () => number | null;
-  readonly #told: Write;
+  readonly #announcer: Announcer;
   readonly #partitions: Partitions;
   #asked: Asked[] = [];
   #running: Promise<void> | null = null;
   readonly #underWay = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor({ writing, givenNow, id, partitions }: WriterParts) {
+  constructor({ writing, givenNow, partitions, announcer }: WriterParts) {
     this.#connections = writing;
     this.#givenNow = givenNow;
     this.#partitions = partitions;
-    this.#told = { name: 'notify', parameters: [id] };
+    this.#announcer = announcer;
   }
 
   commit(work: Work): Promise<WorkOutcome> {
@@ -71,6 +72,7 @@ export class Writer {
     this.#isClosed = true;
     await this.#running;
     await Promise.all(this.#underWay);
+    await this.#announcer.settled();
   }
 
   async #run(): Promise<void> {
@@ -140,14 +142,19 @@ export class Writer {
   async #attempt(works: readonly Work[], onSent: () => void): Promise<WorkOutcome[]> {
     const touched = new Touched(works);
     let rows = 0;
-    const outcomes = await this.#connections.transaction(async (session) => {
+    let isWritten = false;
+    const prepare = async (session: Session) => {
       const set = await load(session, touched, this.#givenNow());
       const result = works.map((work) => applyWork(set, work));
       const writes = writesOf(set);
       rows = set.data.bookRows.length;
-      // One message a batch, whatever is in it.
-      return { result, writes: writes.length === 0 ? [] : [...writes, this.#told] };
-    }, onSent);
+      isWritten = writes.length > 0;
+      return { result, writes };
+    };
+    // Also where nobody knows whether it is stored.
+    const outcomes = await this.#connections.transaction(prepare, onSent).finally(() => {
+      if (isWritten) this.#announcer.announce();
+    });
     this.#partitions.count(rows);
     return outcomes;
   }
