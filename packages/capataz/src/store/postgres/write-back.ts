@@ -1,15 +1,15 @@
 import type { Job } from '../../core/job.ts';
 import { endedPhase } from '../../core/phase.ts';
-import { taskClass } from '../../core/requirements.ts';
 import { canonicalJson } from '../../std/json.ts';
-import type { OpenJob, TaskRecord } from '../memory/data.ts';
+import type { OpenJob } from '../memory/data.ts';
 import { waitKeyOf } from '../memory/shares.ts';
-import { earliest, isQueued, isRunnable } from '../rules.ts';
+import { earliest, isRunnable } from '../rules.ts';
 import { besideWrites } from './beside.ts';
 import { bigint, boolean, text } from './columns.ts';
 import type { Write } from './connections.ts';
 import { pinnedText, recordText } from './rows.ts';
-import { type BookRow, classId, type JobBefore, type WorkingSet } from './working-set.ts';
+import { taskWrites } from './task-writes.ts';
+import type { BookRow, JobBefore, WorkingSet } from './working-set.ts';
 import { type Columns, listWrite, rowsWrite } from './write.ts';
 
 /**
@@ -38,15 +38,22 @@ function jobWrites(set: WorkingSet): Write[] {
   const ended = [...data.ended.values()].filter(({ id }) => !set.ended.has(id));
   const freshJobs = [...ended.filter(({ id }) => !before.has(id)), ...fresh.map(({ job }) => job)];
   const gone = ended.flatMap(({ id }) => (before.has(id) ? [id] : []));
-  const rowOf = (owner: OpenJob): JobRow => jobRow(set, owner);
   return [
     ...rowsWrite('inputs-insert', freshJobs.map(inputRow), inputColumns),
     ...rowsWrite('attributes-insert', freshJobs.flatMap(attributeRows), attributeColumns),
     ...listWrite('jobs-delete', gone),
     ...listWrite('beside-delete', gone),
     ...rowsWrite('ended-insert', ended.map(endedRow), endedColumns),
-    ...rowsWrite('jobs-insert', fresh.map(rowOf), jobColumns),
-    ...rowsWrite('jobs-update', changed.map(rowOf), jobColumns),
+    ...rowsWrite(
+      'jobs-insert',
+      fresh.map((owner) => newJobRow(set, owner)),
+      newJobColumns,
+    ),
+    ...rowsWrite(
+      'jobs-update',
+      changed.map((owner) => jobRow(set, owner)),
+      jobColumns,
+    ),
     ...rowsWrite(
       'jobs-retime',
       retimed.map((owner) => retimedRow(set, owner)),
@@ -111,15 +118,9 @@ function retimedRow({ data }: WorkingSet, { job, deadlines, leaseEndsAt }: OpenJ
   };
 }
 
-type JobRow = ReturnType<typeof jobRow>;
-
-const jobColumns: Columns<JobRow> = {
+const jobColumns: Columns<ReturnType<typeof jobRow>> = {
   ...retimedColumns,
   version: bigint,
-  client: text,
-  correlation: text,
-  blueprint: text,
-  blueprint_version: bigint,
   status: text,
   state: text,
   held: boolean,
@@ -127,7 +128,6 @@ const jobColumns: Columns<JobRow> = {
   lease_token: text,
   wait_key: text,
   place: bigint,
-  created_at: bigint,
   entered_at: bigint,
   record: text,
   data: text,
@@ -135,19 +135,36 @@ const jobColumns: Columns<JobRow> = {
 
 function jobRow(set: WorkingSet, owner: OpenJob) {
   const { job, place } = owner;
-  const { version, client, blueprint, status, state, held } = job;
+  const { version, status, state, held } = job;
   return {
     ...retimedRow(set, owner),
-    ...{ version, client, blueprint, status, state, held, place },
-    correlation: job.correlationId,
-    blueprint_version: job.blueprintVersion,
+    ...{ version, status, state, held, place },
     runnable: isRunnable(job),
     lease_token: job.lease?.token ?? null,
     wait_key: waitKeyOf(job),
-    created_at: job.createdAt,
     entered_at: job.enteredAt,
     record: recordText(job),
     data: JSON.stringify(job.data),
+  };
+}
+
+const newJobColumns: Columns<ReturnType<typeof newJobRow>> = {
+  ...jobColumns,
+  client: text,
+  correlation: text,
+  blueprint: text,
+  blueprint_version: bigint,
+  created_at: bigint,
+};
+
+function newJobRow(set: WorkingSet, owner: OpenJob) {
+  const { client, correlationId, blueprint, blueprintVersion, createdAt } = owner.job;
+  return {
+    ...jobRow(set, owner),
+    ...{ client, blueprint },
+    correlation: correlationId,
+    blueprint_version: blueprintVersion,
+    created_at: createdAt,
   };
 }
 
@@ -185,98 +202,6 @@ function endedCounters({ data }: WorkingSet, ended: readonly Job[]): Write[] {
   }
   if (data.lostEntries > 0) count('lost_entries', data.lostEntries);
   return listWrite('counters-add', [...sums.keys()], [...sums.values()]);
-}
-
-function taskWrites({ data, before }: WorkingSet): Write[] {
-  const fresh: TaskPlace[] = [];
-  const changed: TaskPlace[] = [];
-  const gone: TaskPlace[] = [];
-  for (const [id, owner] of data.open) {
-    const was = before.get(id)?.tasks;
-    for (const [taskId, record] of owner.tasks) {
-      const old = was?.get(taskId);
-      const place = { owner, record };
-      if (old === undefined || old.arrival !== record.arrival) fresh.push(place);
-      else if (old !== record) changed.push(place);
-    }
-    for (const [taskId, record] of was ?? []) {
-      if (owner.tasks.get(taskId)?.arrival !== record.arrival) gone.push({ owner, record });
-    }
-  }
-  fresh.sort((a, b) => a.record.arrival - b.record.arrival);
-  const classes = new Map(
-    fresh.map(({ record }) => [record.classKey, taskClass(record.task.spec)]),
-  );
-  const classRows = [...classes].map(([key, found]) => ({
-    id: classId(key),
-    class: JSON.stringify(found),
-  }));
-  const ids = gone.map(({ record: { task } }) => task);
-  return [
-    ...listWrite(
-      'tasks-delete',
-      ids.map(({ jobId }) => jobId),
-      ids.map(({ id }) => id),
-    ),
-    ...rowsWrite('classes-insert', classRows, { id: text, class: text }),
-    ...rowsWrite('tasks-insert', fresh.map(newTaskRow), newTaskColumns),
-    ...rowsWrite('tasks-update', changed.map(taskRow), taskColumns),
-  ];
-}
-
-interface TaskPlace {
-  readonly owner: OpenJob;
-  readonly record: TaskRecord;
-}
-
-const taskColumns: Columns<ReturnType<typeof taskRow>> = {
-  id: text,
-  job: text,
-  status: text,
-  attempts: bigint,
-  failures: bigint,
-  queued: boolean,
-  attempt_id: text,
-  worker: text,
-  incarnation: text,
-  assigned_at: bigint,
-  hand_out: bigint,
-  lost_runs: bigint,
-  timers: text,
-  due_at: bigint,
-};
-
-function taskRow({ owner, record: { task, deadlines, handOut } }: TaskPlace) {
-  const { id, jobId: job, status, attempts, attempt, failures, lostRuns } = task;
-  return {
-    ...{ id, job, status, attempts, failures },
-    queued: isQueued(status, deadlines, owner.job.held),
-    attempt_id: attempt?.id ?? null,
-    worker: attempt?.worker ?? null,
-    incarnation: attempt?.incarnation ?? null,
-    assigned_at: attempt?.assignedAt ?? null,
-    hand_out: attempt === null ? null : handOut,
-    lost_runs: lostRuns,
-    timers: JSON.stringify(deadlines),
-    due_at: earliest(deadlines),
-  };
-}
-
-const newTaskColumns: Columns<ReturnType<typeof newTaskRow>> = {
-  ...taskColumns,
-  class: text,
-  rank: bigint,
-  spec: text,
-};
-
-function newTaskRow(place: TaskPlace) {
-  const { task, classKey } = place.record;
-  return {
-    ...taskRow(place),
-    class: classId(classKey),
-    rank: -task.spec.priority,
-    spec: JSON.stringify(task.spec),
-  };
 }
 
 const bookColumns: Columns<BookRow> = { job: text, seq: bigint, count: bigint, entries: text };
