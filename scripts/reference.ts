@@ -2,8 +2,11 @@
  * `node scripts/run.mjs reference`: writes the pages of docs/reference that are tables of the code.
  * test/tidy/reference.test.ts fails when a page is not what the code says.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { processContext } from '../packages/capataz/src/cli/context.ts';
+import { createProgram } from '../packages/capataz/src/cli/program.ts';
+import { commandRows, settingRows } from '../packages/capataz/src/cli/reference.ts';
 import { reactions } from '../packages/capataz/src/core/decide.ts';
 import { refusalReasons } from '../packages/capataz/src/core/signal.ts';
 import {
@@ -29,7 +32,29 @@ export function referencePages(): readonly Page[] {
   return [
     { path: 'docs/reference/errors.md', text: errorsPage() },
     { path: 'docs/reference/transitions.md', text: transitionsPage() },
+    { path: commandsPath, text: commandsPage() },
   ];
+}
+
+const commandsPath = 'docs/reference/cli.md';
+
+/** Its words are written by hand, and only its tables of commands and settings are of the code. */
+function commandsPage(): string {
+  const text = readFileSync(join(repositoryRoot, commandsPath), 'utf8');
+  const commands = commandRows(createProgram(processContext()));
+  return withRows(
+    withRows(text, '| command | what it does |', commands),
+    '| key | type |',
+    settingRows(),
+  );
+}
+
+/** The page with these rows in its one table whose header begins so. */
+function withRows(text: string, header: string, rows: readonly string[]): string {
+  const lines = text.split('\n');
+  const first = lines.findIndex((line) => line.startsWith(header)) + 2;
+  const count = lines.slice(first).findIndex((line) => !line.startsWith('|'));
+  return lines.toSpliced(first, count, ...rows).join('\n');
 }
 
 function errorsPage(): string {

@@ -3,23 +3,43 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { Balancer } from './balancer.ts';
 
 const capataz = fileURLToPath(new URL('../../packages/capataz/bin/capataz.mjs', import.meta.url));
 const here = fileURLToPath(new URL('.', import.meta.url));
 const quiet = ['--log-level', 'error'];
 
-/** A server and workers as real processes, which are killed, stopped and started again by name. */
-export class Cluster {
-  readonly #folder: string;
-  readonly #processes = new Map<string, ChildProcess>();
-  #port = 0;
+export interface ClusterOptions {
+  readonly folder: string;
+  /** A PostgreSQL that the servers share. Default: one server on SQLite. */
+  readonly storeUrl?: string;
+  /** Servers behind one address. Default 1. */
+  readonly servers?: number;
+}
 
-  constructor(folder: string) {
-    this.#folder = folder;
+/** Servers and workers as real processes, which are killed, stopped and started again by name. */
+export class Cluster {
+  /** The names of the servers. */
+  readonly servers: readonly string[];
+  readonly #options: ClusterOptions;
+  readonly #processes = new Map<string, ChildProcess>();
+  readonly #ports = new Map<string, number>();
+  readonly #balancer = new Balancer();
+
+  constructor(options: ClusterOptions) {
+    this.#options = options;
+    const count = options.servers ?? 1;
+    this.servers = Array.from({ length: count }, (_, index) => `server-${index + 1}`);
   }
 
+  /** One address for all servers: whoever comes may find another behind it each time. */
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return this.#balancer.url;
+  }
+
+  async start(): Promise<void> {
+    await this.#balancer.start();
+    await Promise.all(this.servers.map((name) => this.startServer(name)));
   }
 
   isUp(name: string): boolean {
@@ -27,19 +47,21 @@ export class Cluster {
   }
 
   /** On the port and the data of the one before. Resolves when it listens, or has died before. */
-  async startServer(): Promise<void> {
-    const where = ['--port', String(this.#port), '--data-dir', join(this.#folder, 'data')];
-    const child = this.#spawn('server', [
+  async startServer(name: string): Promise<void> {
+    const { folder, storeUrl } = this.#options;
+    const child = this.#spawn(name, [
       'serve',
-      ...where,
-      '--blueprints',
-      join(here, 'blueprints'),
+      ...['--port', String(this.#ports.get(name) ?? 0)],
+      ...['--data-dir', join(folder, name)],
+      ...['--blueprints', join(here, 'blueprints')],
+      ...(storeUrl === undefined ? [] : ['--store-url', storeUrl]),
     ]);
     if (child.stdout === null) return;
     for await (const line of createInterface({ input: child.stdout })) {
       const url = /^listening on (\S+)$/.exec(line)?.[1];
       if (url === undefined) continue;
-      this.#port = Number(new URL(url).port);
+      this.#ports.set(name, Number(new URL(url).port));
+      this.#balancer.targets = [...this.#ports.values()];
       return;
     }
   }
@@ -69,6 +91,7 @@ export class Cluster {
         await exit;
       }),
     );
+    await this.#balancer.stop();
   }
 
   #spawn(name: string, args: readonly string[]): ChildProcess {

@@ -66,8 +66,8 @@ describe('kills at chosen moments', () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'capataz-kills-'));
-    cluster = new Cluster(folder);
-    await cluster.startServer();
+    cluster = new Cluster({ folder });
+    await cluster.start();
     client = createClient({ url: cluster.url });
   });
 
@@ -143,10 +143,10 @@ describe('kills at chosen moments', () => {
     );
     const ids = started.map((job) => ('jobId' in job ? job.jobId : assert.fail(job)));
     while (effects.size < 200) await client.ready();
-    cluster.signal('server', 'SIGTERM');
-    await cluster.ended('server');
+    cluster.signal('server-1', 'SIGTERM');
+    await cluster.ended('server-1');
     assert.ok(effects.size < 2 * ids.length, 'everything was done before the stop');
-    await cluster.startServer();
+    await cluster.startServer('server-1');
     for (const id of ids) assert.equal((await client.jobs.wait(id)).status, 'finished');
     assert.equal(effects.size, 2 * ids.length);
     assert.deepEqual(

@@ -13,6 +13,13 @@ export interface ChaosResult {
   readonly problems: readonly string[];
 }
 
+export interface ChaosOptions {
+  readonly seed: number;
+  readonly seconds: number;
+  /** PostgreSQL, on which two servers work. Default: one server on SQLite. */
+  readonly storeUrl?: string;
+}
+
 const workers = ['chaos-1', 'chaos-2', 'chaos-3'];
 const taskMs = 20;
 const batch = 10;
@@ -22,17 +29,12 @@ const calmLimitMs = 90_000;
  * Real processes under load, killed, stopped and ended at random for so long, then calm. What the
  * workers did is counted in a file; the book and the file must agree.
  */
-export async function chaos({
-  seed,
-  seconds,
-}: {
-  seed: number;
-  seconds: number;
-}): Promise<ChaosResult> {
+export async function chaos({ seed, seconds, storeUrl }: ChaosOptions): Promise<ChaosResult> {
   const folder = await mkdtemp(join(tmpdir(), 'capataz-chaos-'));
-  const cluster = new Cluster(folder);
+  const shared = storeUrl === undefined ? {} : { storeUrl, servers: 2 };
+  const cluster = new Cluster({ folder, ...shared });
   try {
-    await cluster.startServer();
+    await cluster.start();
     for (const name of workers) cluster.startWorker(name);
     const log = join(folder, 'effects');
     const client = createClient({ url: cluster.url });
@@ -80,7 +82,7 @@ async function rage(cluster: Cluster, dice: Dice, forMs: number): Promise<number
   let kills = 0;
   while (performance.now() < end) {
     await setTimeout(dice.between(100, 900));
-    const name = dice.pick(['server', ...workers]);
+    const name = dice.pick([...cluster.servers, ...workers]);
     if (!cluster.isUp(name)) continue;
     kills += 1;
     const deed = dice.pick(['SIGKILL', 'SIGKILL', 'SIGTERM', 'SIGSTOP'] as const);
@@ -93,13 +95,13 @@ async function rage(cluster: Cluster, dice: Dice, forMs: number): Promise<number
 }
 
 async function revive(cluster: Cluster): Promise<void> {
-  if (!cluster.isUp('server')) await cluster.startServer();
+  for (const name of cluster.servers) if (!cluster.isUp(name)) await cluster.startServer(name);
   for (const name of workers) if (!cluster.isUp(name)) cluster.startWorker(name);
 }
 
 /** What is still about to end by SIGTERM may be gone a moment later. */
 async function calmDown(cluster: Cluster): Promise<void> {
-  for (const name of ['server', ...workers]) cluster.signal(name, 'SIGCONT');
+  for (const name of [...cluster.servers, ...workers]) cluster.signal(name, 'SIGCONT');
   for (let look = 0; look < 20; look += 1) {
     await revive(cluster);
     await setTimeout(100);

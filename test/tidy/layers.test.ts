@@ -18,6 +18,7 @@ import { assertNone, type Violation } from './violations.ts';
  */
 const allowedLayers: Readonly<Record<string, readonly string[]>> = {
   std: [],
+  postgres: ['std'],
   protocol: ['std'],
   breaker: ['protocol', 'std'],
   core: ['protocol', 'std'],
@@ -25,9 +26,9 @@ const allowedLayers: Readonly<Record<string, readonly string[]>> = {
   store: ['core', 'protocol', 'std'],
   'store/*': ['store', 'core', 'protocol', 'std'],
   // It applies the reference's rules to the records that a transaction has read.
-  'store/postgres': ['store/memory', 'store', 'core', 'protocol', 'std'],
+  'store/postgres': ['store/memory', 'store', 'postgres', 'core', 'protocol', 'std'],
   files: ['protocol', 'std'],
-  bus: ['protocol', 'std'],
+  bus: ['postgres', 'protocol', 'std'],
   engine: ['store', 'files', 'breaker', 'core', 'protocol', 'std'],
   metrics: ['engine', 'store', 'breaker', 'core', 'protocol', 'std'],
   worker: ['files', 'protocol', 'std'],
@@ -127,12 +128,14 @@ test('core, protocol and breaker import nothing from Node', () => {
   );
 });
 
-test('database drivers are imported only by a backend in store/', () => {
+test('database drivers are imported only by a backend in store/ and by what talks to PostgreSQL', () => {
   assertNone(
     findImportsOf(
       databaseDrivers,
       'use the store contract, or move the code into packages/capataz/src/store/<backend>/',
-      ({ path }) => !/^store\/./.test(layerOf(path).folder),
+      ({ path }) =>
+        !/^store\/./.test(layerOf(path).folder) &&
+        !/^(?:bus\/)?postgres\//.test(path.slice(packageSources.length + 1)),
     ),
   );
 });

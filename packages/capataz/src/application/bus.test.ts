@@ -1,15 +1,17 @@
-/** A server on a real broker. */
+/** A server on a real broker, and on a real database in place of one. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { createRabbitBus } from 'capataz/bus';
+import { type Bus, createPostgresBus, createRabbitBus } from 'capataz/bus';
 import { createServer } from 'capataz/server';
 import { removeFromRabbit } from '../bus/fixtures/rabbit-room.ts';
+import { PostgresRoom } from '../bus/postgres/fixtures/postgres-room.ts';
 import { systemRandom } from '../std/random.ts';
 import { Inbox } from '../testing/bus-suite-kit.ts';
 import { listeningLog } from '../testing/listening-log.ts';
+import { postgresService } from '../testing/postgres-service.ts';
 import { rabbitService } from '../testing/services.ts';
 import { speakingBlueprint } from '../testing/speaking-blueprint.ts';
 
@@ -22,8 +24,26 @@ const queue = { durable: `${exchange}.listener`, exchange, patterns: ['#'] };
 const speaker = speakingBlueprint(exchange, 'first', 'second');
 
 test('S-47: a configured RabbitMQ takes what jobs emit, also what waited for it; without one a start warns', async () => {
+  try {
+    await emitted({ busUrl: service.url, direct: createRabbitBus({ url: service.url }) });
+  } finally {
+    await removeFromRabbit(service.url, { exchanges: [exchange], durables: [queue.durable] });
+  }
+});
+
+test('S-47: so does a configured PostgreSQL', async () => {
+  const database = await postgresService();
+  const room = new PostgresRoom(database.url);
+  try {
+    await emitted({ busUrl: room.url, direct: createPostgresBus({ url: room.url }) });
+  } finally {
+    await room[Symbol.asyncDispose]();
+    await database.close();
+  }
+});
+
+async function emitted({ busUrl, direct }: { busUrl: string; direct: Bus }): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'capataz-bus-'));
-  const direct = createRabbitBus({ url: service.url });
   const heard = new Inbox();
   try {
     await direct.subscribe(queue, (delivery) => {
@@ -44,13 +64,12 @@ test('S-47: a configured RabbitMQ takes what jobs emit, also what waited for it;
       warnings.map(({ message, fields }) => [message, fields.events]),
       [['events wait for a bus, and none is configured: set bus_url', 2]],
     );
-    const server = await start({ busUrl: service.url });
+    const server = await start({ busUrl });
     await server.client().jobs.start('speaker');
     await heard.first(4);
     await server.stop();
   } finally {
     await direct.close();
-    await removeFromRabbit(service.url, { exchanges: [exchange], durables: [queue.durable] });
     rmSync(folder, { recursive: true, force: true });
   }
-});
+}

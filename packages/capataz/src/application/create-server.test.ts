@@ -258,11 +258,11 @@ test('S-58: what jobs emit reaches the bus that the server is composed with, and
 });
 
 test('a bus_url that is none stops the start and is named', async () => {
-  const config = { ...place().config, busUrl: 'http://broker' };
-  await assert.rejects(compose({}).start({ config }), {
-    code: 'CONFIG_INVALID',
-    message: /^bus_url: the URL of RabbitMQ must be amqp:/,
-  });
+  const message = 'bus_url: it has to begin with amqp:// (RabbitMQ) or postgres://';
+  for (const busUrl of ['http://u:s3cret@broker', 'redis://broker', 'broker']) {
+    const config = { ...place().config, busUrl };
+    await assert.rejects(compose({}).start({ config }), { code: 'CONFIG_INVALID', message });
+  }
 });
 
 test('S-58: without a bus of its own an application hears its jobs in process, and what it was not through with comes again after a restart', async () => {

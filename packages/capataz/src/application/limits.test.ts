@@ -12,11 +12,13 @@ import { workerOf } from '../cli/run-worker.ts';
 import { loadConfig } from '../config/load.ts';
 import { type Config, settings } from '../config/settings.ts';
 import { silentLog } from '../std/log.ts';
+import { Schemas } from '../store/postgres/fixtures/schemas.ts';
 import { ask } from '../testing/ask.ts';
 import { speakingBlueprint } from '../testing/speaking-blueprint.ts';
 import { until } from '../testing/until.ts';
 import { settle, VirtualClock } from '../testing/virtual-clock.ts';
 
+const schemas = Schemas.ofThisFile();
 const folders: string[] = [];
 after(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -254,6 +256,22 @@ const limits: Readonly<Record<string, () => Promise<void>>> = {
       await worker.stop();
       assert.equal(most, 1);
     }),
+  storeConnections: async () => {
+    const schema = schemas.newName();
+    const storeUrl = schemas.urlOf(schema);
+    await within({ storeUrl, storeConnections: 1 }, async (scene) => {
+      const ids = await Promise.all(Array.from({ length: 20 }, () => start(scene, 'ends')));
+      const statuses = await Promise.all(ids.map((id) => statusOf(scene, id)));
+      assert.deepEqual(new Set(statuses), new Set(['finished']), 'they wait for each other');
+      const connections = await schemas.pool.query(
+        'SELECT pid FROM pg_stat_activity WHERE application_name = $1',
+        [`capataz ${schema}`],
+      );
+      // That one, the one that commits, and the one that listens.
+      assert.equal(connections.rowCount, 3);
+    });
+    await schemas.drop(schema);
+  },
   outboxMaxRetries: () => {
     const inner = createInProcessBus({ clock: new VirtualClock() });
     const bus: Bus = {

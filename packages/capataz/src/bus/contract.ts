@@ -72,7 +72,7 @@ export interface QueueOptions {
   readonly maxDeliveries?: number;
   /**
    * Most events that wait under the name; further ones are refused as `full`. Default: 10,000 in
-   * process, 1,000,000 in RabbitMQ. Fixed when the name is first declared.
+   * process, else 1,000,000. Fixed when the name is first declared.
    */
   readonly maxLength?: number;
 }
@@ -80,6 +80,8 @@ export interface QueueOptions {
 /** Most events a subscription holds unsettled. */
 export const defaultPrefetch = 100;
 export const defaultMaxDeliveries = 50;
+/** Where events lie on a disk. */
+export const defaultMaxLength = 1_000_000;
 
 /** One hand-out of an event. The first call settles it; after that, or when its link is lost, calls do nothing. */
 export interface Delivery {

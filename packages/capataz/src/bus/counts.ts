@@ -1,7 +1,7 @@
 import type { BusHealth } from './contract.ts';
 import { messageOf } from './envelope.ts';
 
-/** What a bus has done, for its health. Both implementations count here, so that names mean the same. */
+/** What a bus has done, for its health. All implementations count here, so that names mean the same. */
 export class BusCounts {
   #published = 0;
   #publishFailures = 0;

@@ -18,6 +18,7 @@ export { createFaultyBus, type FaultyBus, type PublishFault } from './faulty.ts'
 export type { EventHandler, Refusal, Trouble } from './handling.ts';
 export { createInProcessBus, type InProcessBusOptions } from './in-process.ts';
 export type { EventSource } from './live-session.ts';
+export { createPostgresBus, type PostgresBusOptions } from './postgres/postgres-bus.ts';
 export { createRabbitBus, type RabbitBusOptions } from './rabbit/rabbit-bus.ts';
 export type { ReconnectPolicy } from './reconnect.ts';
 export type { EventLog, LoggedEvent } from './replay.ts';

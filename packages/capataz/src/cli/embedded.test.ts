@@ -41,7 +41,10 @@ test('a job that is started without a server says when it goes on, and a watch o
   const folder = folderWith({ 'blueprints/double.ts': doubleModule });
   const started = await runIn(folder, [...startDouble, '--metadata', '{"by":"test"}']);
   assert.equal(started.code, 0, started.stderr);
-  assert.match(started.stderr, /the job is stored; it goes on when a server runs on this data/);
+  assert.match(
+    started.stderr,
+    /the job is stored; it goes on when a server runs on this store: `capataz serve --data-dir/,
+  );
   const id = started.stdout.trim();
   const watched = await runIn(folder, ['jobs', 'watch', id]);
   assert.equal(watched.code, 3);

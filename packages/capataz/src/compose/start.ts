@@ -1,7 +1,6 @@
 import { Breakers } from '../breaker/breakers.ts';
-import { type Bus, BusError } from '../bus/contract.ts';
+import type { Bus } from '../bus/contract.ts';
 import { createInProcessBus } from '../bus/in-process.ts';
-import { createRabbitBus } from '../bus/rabbit/rabbit-bus.ts';
 import type { Client } from '../client/index.ts';
 import { readClients, readWorkers } from '../config/access-files.ts';
 import { loadBlueprints } from '../config/blueprint-modules.ts';
@@ -20,6 +19,7 @@ import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import { MovableClock } from '../std/movable-clock.ts';
 import type { Random } from '../std/random.ts';
+import { busAt } from './bus-at.ts';
 import { busSink, judgeBus } from './bus-sink.ts';
 import {
   type Composition,
@@ -113,17 +113,10 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
 async function busOf({ bus, subscriptions }: Composition, setup: Setup): Promise<Bus | null> {
   if (bus !== undefined) return made(bus, setup);
   const { config, clock, log } = setup;
-  if (config.busUrl === null) {
-    return subscriptions === undefined
-      ? null
-      : createInProcessBus({ clock, log, confirm: 'handled' });
-  }
-  try {
-    return createRabbitBus({ url: config.busUrl, name: 'capataz', clock, log });
-  } catch (error) {
-    if (!(error instanceof BusError)) throw error;
-    throw new CapatazError('CONFIG_INVALID', `bus_url: ${error.message}`, {}, error);
-  }
+  if (config.busUrl !== null) return busAt(config.busUrl, { clock, log });
+  return subscriptions === undefined
+    ? null
+    : createInProcessBus({ clock, log, confirm: 'handled' });
 }
 
 async function startParts(

@@ -232,7 +232,7 @@ export const settings = {
     default: null,
     secret: true,
     meaning:
-      'Where events go that jobs emit: `amqp://user:password@host:5672/vhost`, a RabbitMQ. Without one, and without a bus in the application, they rest in the outbox.',
+      'Where events go that jobs emit: `amqp://user:password@host:5672/vhost`, a RabbitMQ, or `postgres://user:password@host:port/database`, a PostgreSQL, with `?schema=` for one that is not `capataz_bus`. Without one, and without a bus in the application, they rest in the outbox.',
   },
   outboxMaxRetries: {
     type: 'integer',

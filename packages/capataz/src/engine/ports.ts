@@ -125,6 +125,8 @@ export interface WorkersPort {
    * @throws WORKER_NOT_FOUND
    */
   poll(worker: string, options: PollOptions): Promise<readonly Task[]>;
+  /** Whether it asked for the batched forms when it registered (S-40); null: it has not registered. */
+  isBatch(worker: string): Promise<boolean | null>;
   /** The reply that carried these tasks was flushed. */
   delivered(worker: string, tasks: readonly Task[]): void;
   /** The reply that should have carried these tasks was cut before it was flushed. */

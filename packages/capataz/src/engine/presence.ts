@@ -112,8 +112,9 @@ export class Presence {
   }
 
   /** A dropped connection is evidence, not proof. @returns ms until it counts as silent. */
-  dropped(): number {
-    this.#silentAt = Math.min(this.#silentAt, this.#clock.steady() + this.record.heartbeatMs);
+  dropped(heartbeats: number): number {
+    const silentAt = this.#clock.steady() + heartbeats * this.record.heartbeatMs;
+    this.#silentAt = Math.min(this.#silentAt, silentAt);
     return Math.max(0, this.silentInMs());
   }
 

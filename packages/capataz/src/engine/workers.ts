@@ -232,6 +232,11 @@ export class Workers implements WorkersPort {
     return tasks;
   }
 
+  async isBatch(worker: string): Promise<boolean | null> {
+    const presence = this.#roll.get(worker) ?? (await this.#lookUp(worker));
+    return presence?.record.batch ?? null;
+  }
+
   delivered(worker: string, tasks: readonly Task[]): void {
     // Who never says what it works on gives no better sign of work than having got the task (S-17).
     if (this.#roll.get(worker)?.saysWhatItHolds !== false) return;
@@ -310,7 +315,8 @@ export class Workers implements WorkersPort {
   connectionDropped(worker: string): void {
     const presence = this.#roll.get(worker);
     if (presence === undefined) return;
-    const silentAfterMs = presence.dropped();
+    // Where there are others, it may have gone on at one of them.
+    const silentAfterMs = presence.dropped(this.#isShared ? 2 : 1);
     this.#parts.store
       .touchWorkers([{ id: worker, silentAfterMs, unseen: true }])
       .then(() => this.#parts.onSilenceSet(silentAfterMs))

@@ -9,7 +9,6 @@ import type { Access } from './access.ts';
 import type { Limits } from './limits.ts';
 import type { LiveFeed } from './live-feed.ts';
 import type { WorkerConnections } from './worker-connections.ts';
-import type { WorkerForms } from './worker-forms.ts';
 
 /**
  * Connections on which a file comes in. It may take longer than a request has otherwise, as long as
@@ -36,7 +35,6 @@ export interface ServerContext {
   readonly version: string;
   readonly feed: LiveFeed;
   readonly connections: WorkerConnections;
-  readonly forms: WorkerForms;
   /** Null: jobs have no files here. */
   readonly files: FilesOptions | null;
   readonly uploads: Uploads;

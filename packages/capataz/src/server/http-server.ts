@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import websocket from '@fastify/websocket';
 import Fastify, {
   type FastifyInstance,
   type FastifyPluginCallback,
@@ -9,6 +10,7 @@ import Fastify, {
 import type { EnginePorts } from '../engine/ports.ts';
 import type { FilesOptions } from '../files/contract.ts';
 import { LinkKey } from '../files/links.ts';
+import { socketProtocol } from '../protocol/client-socket.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { rxonVersion } from '../protocol/worker-api.ts';
 import type { Clock } from '../std/clock.ts';
@@ -30,11 +32,11 @@ import {
   retryAfterSeconds,
   workerErrorBody,
 } from './problems.ts';
-import { type Area, type Route, routerPath, send } from './route.ts';
+import { type Area, type Route, routerPath, send, type Upgrade } from './route.ts';
 import { RouteIndex } from './route-index.ts';
 import { allRoutes } from './routes/all.ts';
+import { tokenInProtocols } from './routes/socket.ts';
 import { WorkerConnections } from './worker-connections.ts';
-import { WorkerForms } from './worker-forms.ts';
 import { admitWorker } from './worker-identity.ts';
 
 export interface HttpServerOptions {
@@ -87,19 +89,19 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     publicUrl: options.publicUrl ?? null,
     uploads: new WeakSet(),
     feed: new LiveFeed(options.engine.events, options.clock),
-    forms: new WorkerForms(options.engine.workers),
     connections: new WorkerConnections((worker) => {
       options.log.info("a worker's last connection closed", { worker });
       options.engine.workers.connectionDropped(worker);
     }),
   };
-  const app = createApp(limits, context);
   const routes = allRoutes(context, options.furtherRoutes);
+  const app = createApp(limits, context, routes);
   addBodyParser(app);
   addHooks(app, context);
   addErrorAnswers(app, context, new RouteIndex(routes));
   for (const route of routes) {
-    if (route.takes === undefined) addRoute(app, context, route);
+    if (route.upgrade !== undefined) app.register(addSocketRoute(context, route, route.upgrade));
+    else if (route.takes === undefined) addRoute(app, context, route);
     else app.register(addRouteApart(context, route));
   }
 
@@ -125,13 +127,20 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 function createApp(
   limits: Limits,
   { uploads, random }: Pick<ServerContext, 'uploads' | 'random'>,
+  routes: readonly Route[],
 ): FastifyInstance {
+  const sockets = routes.flatMap(({ path, upgrade }) => (upgrade === undefined ? [] : [path]));
   return Fastify({
     logger: false,
     bodyLimit: limits.bodyBytes,
     keepAliveTimeout: limits.keepAliveMs,
     requestTimeout: limits.requestMs,
-    http: { headersTimeout: limits.requestMs },
+    http: {
+      headersTimeout: limits.requestMs,
+      // Every other wish to upgrade is passed over, as HTTP asks: some clients wish for h2c each time.
+      shouldUpgradeCallback: ({ headers, url = '' }) =>
+        headers.upgrade?.toLowerCase() === 'websocket' && sockets.includes(url.split('?')[0] ?? ''),
+    },
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 300 },
     frameworkErrors: (error, request, reply) => {
@@ -217,6 +226,44 @@ function addRouteApart(context: ServerContext, route: Route): FastifyPluginCallb
   };
 }
 
+/** Messages of a client are short. */
+const maxSocketMessageBytes = 64 * 1024;
+
+/** A scope of its own, so that no other route pays for it. Whoever is refused is answered before the upgrade. */
+function addSocketRoute(
+  context: ServerContext,
+  route: Route,
+  { admit, begin }: Upgrade,
+): FastifyPluginCallback {
+  return (scope, _options, done) => {
+    scope.register(websocket, {
+      options: {
+        maxPayload: maxSocketMessageBytes,
+        handleProtocols: (offered) => offered.has(socketProtocol) && socketProtocol,
+      },
+      // What a caller does wrong on its socket closes that, with the code that says what.
+      errorHandler: (error, socket) => {
+        context.log.debug('a socket of a client failed', { error });
+        socket.close();
+      },
+    });
+    scope.register((app, _none, ready) => {
+      app.route({
+        method: 'GET',
+        url: routerPath(route.path),
+        onRequest: admissions(context)[route.area],
+        preHandler: (request, _reply, next) => {
+          next(request.ws ? refusalFrom(() => admit(request)) : undefined);
+        },
+        handler: async (request, reply) => send(reply, await route.handle({ request, reply })),
+        wsHandler: (socket, request) => begin(request, socket),
+      });
+      ready();
+    });
+    done();
+  };
+}
+
 function addFormParser(app: FastifyInstance): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -248,7 +295,8 @@ function admissions({ access }: ServerContext): Record<Area, onRequestHookHandle
 
 /** @throws UNAUTHORIZED */
 function admitClient(access: Access, request: FastifyRequest): void {
-  const token = request.headers['x-client-token'];
+  const { 'x-client-token': header, 'sec-websocket-protocol': protocols } = request.headers;
+  const token = header ?? tokenInProtocols(protocols);
   request.client = access.client(typeof token === 'string' ? token : undefined);
   if (request.client !== null) return;
   throw new CapatazError(

@@ -1,3 +1,4 @@
+import type { WebSocket } from '@fastify/websocket';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { ClientInfo } from '../core/handler.ts';
@@ -23,8 +24,16 @@ export interface Route {
    * page sends, as an object of texts. Default: JSON.
    */
   readonly takes?: 'bytes' | 'form';
+  /** Where a request may become a WebSocket; `handle` answers those that do not ask for it. */
+  readonly upgrade?: Upgrade;
   readonly operation: Operation;
   readonly handle: (call: Call) => Promise<Answer> | Answer;
+}
+
+export interface Upgrade {
+  /** What it throws is answered in place of the upgrade. */
+  readonly admit: (request: FastifyRequest) => void;
+  readonly begin: (request: FastifyRequest, socket: WebSocket) => void;
 }
 
 /** `public` needs no token and works before the engine is ready. */

@@ -21,45 +21,40 @@ const finalTypes: ReadonlySet<HistoryType> = new Set([
   'job_cancelled',
 ]);
 
-type Step = (stream: EventStream) => Promise<'more' | 'wait' | 'end'>;
+/** Where events go: a stream, or a watch of a socket. */
+export interface Sink {
+  readonly isOpen: boolean;
+  /** Resolves when there is room for more, or it is closed. */
+  send(events: readonly StreamedEvent[]): Promise<void>;
+  /** Moves the reader past what is not for it. */
+  mark(id: number): Promise<void>;
+}
+
+/** What a reader follows, from a position on. */
+export interface Following {
+  readonly step: (sink: Sink) => Promise<'more' | 'wait' | 'end'>;
+  readonly subscribe: (wake: Wake) => () => void;
+}
+
+interface JobFollowing extends Following {
+  /** Whether the job has ended and nothing lies behind the position. */
+  isOver(): Promise<boolean>;
+}
+
+type JobName = Pick<Job, 'id' | 'correlationId'>;
 
 /**
- * A job's book as events, what is stored first, then what comes, until its final entry was sent.
- * A job that has ended and has nothing behind `after` is answered 204, which tells an EventSource
- * not to come back.
+ * A job's book as events. A job that has ended and has nothing behind `after` is answered 204, which
+ * tells an EventSource not to come back.
  */
 export async function streamJob(
   context: ServerContext,
   call: Call,
-  { id: jobId, correlationId }: Pick<Job, 'id' | 'correlationId'>,
+  job: JobName,
   after: number,
 ): Promise<Answer> {
-  const { jobs } = context.engine;
-  let position = after;
-  let lastProgress = '';
-  const hasMore = async (): Promise<boolean> => (await jobs.history(jobId, position, 1)).length > 0;
-  // The book is looked at again behind the status: the final entry may come between the two. It
-  // may also be missing (S-45), and the job still ends the stream.
-  const isOver = async (): Promise<boolean> =>
-    isFinal((await jobs.get(jobId, null)).status) && !(await hasMore());
-  const step: Step = async (stream) => {
-    const page = await jobs.history(jobId, position, pageSize);
-    const text = (entry: StoredEntry): string => JSON.stringify(historyView(entry, correlationId));
-    await stream.send(page.map((entry) => ({ id: entry.seq, data: text(entry) })));
-    position = page.at(-1)?.seq ?? position;
-    if (page.length === pageSize) return 'more';
-    if (page.some(({ type }) => finalTypes.has(type))) return 'end';
-    const progress = jobs.progress(jobId);
-    const data = progress === null ? lastProgress : JSON.stringify(progressView(progress));
-    if (data !== lastProgress) {
-      lastProgress = data;
-      await stream.send([{ name: 'progress', data }]);
-    }
-    if (page.length > 0 || !(await isOver())) return 'wait';
-    return 'end';
-  };
-  if (!(await hasMore()) && (await isOver())) return noContent;
-  return run(context, call, step, (wake) => context.feed.onJob(jobId, wake));
+  const following = followJob(context, job, after);
+  return (await following.isOver()) ? noContent : stream(context, call, following);
 }
 
 /** The books of all jobs of one client, by position, for ever. */
@@ -69,17 +64,53 @@ export function streamAll(
   client: string,
   after: number,
 ): Answer {
+  return stream(context, call, followAll(context, client, after));
+}
+
+/** A job's book, what is stored first, then what comes, until its final entry was sent. */
+export function followJob(
+  { engine: { jobs }, feed }: ServerContext,
+  { id: jobId, correlationId }: JobName,
+  after: number,
+): JobFollowing {
   let position = after;
-  const step: Step = async (stream) => {
-    const page = await context.feed.page(position);
+  let lastProgress = '';
+  const hasMore = async (): Promise<boolean> => (await jobs.history(jobId, position, 1)).length > 0;
+  // The book is looked at again behind the status: the final entry may come between the two. It
+  // may also be missing (S-45), and the job still ends the stream.
+  const isOver = async (): Promise<boolean> =>
+    isFinal((await jobs.get(jobId, null)).status) && !(await hasMore());
+  const step: Following['step'] = async (sink) => {
+    const page = await jobs.history(jobId, position, pageSize);
+    const text = (entry: StoredEntry): string => JSON.stringify(historyView(entry, correlationId));
+    await sink.send(page.map((entry) => ({ id: entry.seq, data: text(entry) })));
+    position = page.at(-1)?.seq ?? position;
+    if (page.length === pageSize) return 'more';
+    if (page.some(({ type }) => finalTypes.has(type))) return 'end';
+    const progress = jobs.progress(jobId);
+    const data = progress === null ? lastProgress : JSON.stringify(progressView(progress));
+    if (data !== lastProgress) {
+      lastProgress = data;
+      await sink.send([{ name: 'progress', data }]);
+    }
+    if (page.length > 0 || !(await isOver())) return 'wait';
+    return 'end';
+  };
+  return { step, subscribe: (wake) => feed.onJob(jobId, wake), isOver };
+}
+
+export function followAll({ feed }: ServerContext, client: string, after: number): Following {
+  let position = after;
+  const step: Following['step'] = async (sink) => {
+    const page = await feed.page(position);
     const own = page.events.filter((event) => event.client === client);
-    await stream.send(own.map((event, index) => positioned(event, own[index + 1])));
+    await sink.send(own.map((event, index) => positioned(event, own[index + 1])));
     const isMoved = page.position > position;
     position = page.position;
-    if (isMoved && own.at(-1)?.position !== position) await stream.mark(position);
+    if (isMoved && own.at(-1)?.position !== position) await sink.mark(position);
     return page.events.length > 0 ? 'more' : 'wait';
   };
-  return run(context, call, step, (wake) => context.feed.onAny(wake));
+  return { step, subscribe: (wake) => feed.onAny(wake) };
 }
 
 /** Entries of one commit share a position: only the last of them may move the reader past it. */
@@ -99,13 +130,7 @@ function eventText(event: JobEvent): string {
   return text;
 }
 
-/** Subscribes before the first read, so that nothing falls between stored and live. */
-function run(
-  context: ServerContext,
-  call: Call,
-  step: Step,
-  subscribe: (wake: Wake) => () => void,
-): Answer {
+function stream(context: ServerContext, call: Call, following: Following): Answer {
   const { reply } = call;
   const leave = enter(context, clientOf(call).name);
   reply.hijack();
@@ -113,20 +138,19 @@ function run(
   reply.raw.setHeader(correlationHeader, call.request.correlation);
   const wake = new Wake();
   const ring = (): void => wake.ring();
-  const unsubscribe = subscribe(wake);
-  const stream = new EventStream(reply.raw, context.clock, ring);
+  const events = new EventStream(reply.raw, context.clock, ring);
   context.closing.addEventListener('abort', ring);
-  void pump(context, stream, step, wake).finally(() => {
-    unsubscribe();
+  // The reader of one that broke off comes back with the last id it saw.
+  void pump(context, events, following, wake).finally(() => {
     leave();
     context.closing.removeEventListener('abort', ring);
-    stream.end();
+    events.end();
   });
   return { status: 'streaming' };
 }
 
-/** @throws LIMIT */
-function enter({ feed, limits }: ServerContext, client: string): () => void {
+/** Counts a stream of this client. @returns what ends it. @throws LIMIT */
+export function enter({ feed, limits }: ServerContext, client: string): () => void {
   const refuse = (whose: string): never => {
     throw new CapatazError('LIMIT', `Too many event streams${whose} are open.`, {
       retry_after_ms: 5_000,
@@ -137,21 +161,26 @@ function enter({ feed, limits }: ServerContext, client: string): () => void {
   return feed.enter(client);
 }
 
-async function pump(
+/** Subscribes before the first read, so that nothing falls between stored and live. Never rejects. */
+export async function pump(
   { closing, log }: ServerContext,
-  stream: EventStream,
-  step: Step,
+  sink: Sink,
+  { step, subscribe }: Following,
   wake: Wake,
-): Promise<void> {
+): Promise<'end' | 'closed' | 'broken'> {
+  const unsubscribe = subscribe(wake);
   try {
-    while (stream.isOpen && !closing.aborted) {
-      const next = await step(stream);
-      if (next === 'end') return;
+    while (sink.isOpen && !closing.aborted) {
+      const next = await step(sink);
+      if (next === 'end') return 'end';
       if (next === 'wait') await wake.next();
     }
+    return 'closed';
   } catch (error) {
-    // The reader comes back with the last id it saw.
     log.warn('an event stream broke off', { error });
+    return 'broken';
+  } finally {
+    unsubscribe();
   }
 }
 

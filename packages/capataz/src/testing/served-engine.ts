@@ -163,6 +163,7 @@ function recorded(engine: Engine, calls: CallRecorder): EnginePorts {
     workers: {
       register: (worker) => workers.register(worker),
       list: () => workers.list(),
+      isBatch: (worker) => workers.isBatch(worker),
       heartbeat: noted('heartbeat', workers.heartbeat),
       poll: (worker, options) => {
         const tasks = workers.poll(worker, options).finally(() => calls.note('pollEnded', worker));

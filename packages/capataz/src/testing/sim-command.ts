@@ -9,7 +9,7 @@ import { shrink } from './sim/shrink.ts';
 const usage = `npm run sim -- [--seeds N | --minutes M] [--first S]      look for a seed that breaks a rule
 npm run sim -- --seed S [--trace]                            replay one seed
       [--until-failure]                                       stop at the first, don't shrink it
-      [--jobs N] [--workers N] [--storm 20s] [--without F]…   with less of it
+      [--jobs N] [--workers N] [--instances N] [--storm 20s] [--without F]…   with less of it
 faults: ${faultNames.join(', ')}`;
 
 const { values } = parseArgs({
@@ -21,6 +21,7 @@ const { values } = parseArgs({
     trace: { type: 'boolean', default: false },
     jobs: { type: 'string' },
     workers: { type: 'string' },
+    instances: { type: 'string' },
     storm: { type: 'string' },
     without: { type: 'string', multiple: true, default: [] },
     'until-failure': { type: 'boolean', default: false },
@@ -82,6 +83,7 @@ function givenCuts(): Cuts {
   return {
     ...(values.jobs === undefined ? {} : { jobs: number('jobs') }),
     ...(values.workers === undefined ? {} : { workers: number('workers') }),
+    ...(values.instances === undefined ? {} : { instances: number('instances') }),
     ...(values.storm === undefined ? {} : { stormMs: durationMs(values.storm) }),
     ...(values.without.length === 0 ? {} : { without: values.without.filter(isFault) }),
   };
@@ -91,7 +93,9 @@ function isFault(name: string): name is FaultName {
   return (faultNames as readonly string[]).includes(name);
 }
 
-function number(name: 'seeds' | 'minutes' | 'first' | 'seed' | 'jobs' | 'workers'): number {
+function number(
+  name: 'seeds' | 'minutes' | 'first' | 'seed' | 'jobs' | 'workers' | 'instances',
+): number {
   const value = Number(values[name]);
   if (Number.isFinite(value) && value >= 0) return value;
   throw new Error(`--${name} must be a number, not "${values[name]}"`);

@@ -1,8 +1,6 @@
 import type { Channel } from 'rabbitmq-client';
-import { defaultMaxDeliveries, type QueueOptions } from '../contract.ts';
+import { defaultMaxDeliveries, defaultMaxLength, type QueueOptions } from '../contract.ts';
 import type { RabbitLink } from './link.ts';
-
-export const defaultMaxLength = 1_000_000;
 
 export function deadQueue(durable: string): string {
   return `${durable}.dead`;

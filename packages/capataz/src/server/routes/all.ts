@@ -12,6 +12,7 @@ import { jobRoutes } from './jobs.ts';
 import { metricsRoutes } from './metrics.ts';
 import { publicRoutes } from './public.ts';
 import { signalRoutes } from './signals.ts';
+import { socketRoutes } from './socket.ts';
 import { workerFileRoutes } from './worker-files.ts';
 import { workerRoutes } from './worker-wire.ts';
 import { workerListRoutes } from './workers.ts';
@@ -34,6 +35,7 @@ export function allRoutes(
     ...metricsRoutes(context.metrics),
     ...jobStartRoutes(context),
     ...jobRoutes(context),
+    ...socketRoutes(context),
     ...signalRoutes(context),
     ...approvalRoutes(context),
     ...approvalPageRoutes(context),

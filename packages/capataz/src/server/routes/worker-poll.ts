@@ -1,5 +1,4 @@
 import type { Task } from '../../core/job.ts';
-import { CapatazError } from '../../protocol/errors.ts';
 import type { ServerContext } from '../context.ts';
 import { watchDelivery } from '../delivery.ts';
 import { parsePoll } from '../parse/poll.ts';
@@ -13,21 +12,20 @@ export async function pollForTasks(context: ServerContext, call: Call): Promise<
   // Fastify's parser makes one flat object of a query.
   const query = call.request.query as Readonly<Record<string, unknown>>;
   const { max, timeoutMs } = parsePoll(query, context.limits);
-  const isBatch = max !== undefined && (await context.forms.isBatch(worker));
+  const isBatch = max !== undefined && (await context.engine.workers.isBatch(worker)) === true;
   if (context.closing.aborted) return noContent;
   const tasks = await waitForTasks(context, call, worker, { max: isBatch ? max : 1, timeoutMs });
   if (tasks.length === 0) return call.reply.raw.destroyed ? gone(call) : noContent;
   if (!watchDelivery(context, call.reply.raw, worker, tasks)) return gone(call);
   logHandOut(context, worker, tasks);
-  const now = context.clock.now();
   const [first] = tasks;
-  if (first !== undefined && !isBatch) return ok(taskBody(first, now));
-  return ok({ tasks: tasks.map((task) => batchTaskBody(task, now)) });
+  if (first !== undefined && !isBatch) return ok(taskBody(first));
+  return ok({ tasks: tasks.map(batchTaskBody) });
 }
 
 /** The wait ends at once when the connection closes or the server begins to. */
 async function waitForTasks(
-  { engine, closing, forms }: ServerContext,
+  { engine, closing }: ServerContext,
   { reply }: Call,
   worker: string,
   options: { readonly max: number; readonly timeoutMs: number },
@@ -39,9 +37,6 @@ async function waitForTasks(
   if (reply.raw.destroyed || closing.aborted) giveUp();
   try {
     return await engine.workers.poll(worker, { ...options, signal: given.signal });
-  } catch (error) {
-    if (error instanceof CapatazError && error.code === 'WORKER_NOT_FOUND') forms.forget(worker);
-    throw error;
   } finally {
     reply.raw.off('close', giveUp);
     closing.removeEventListener('abort', giveUp);

@@ -128,7 +128,6 @@ async function register(context: ServerContext, call: Call): Promise<Answer> {
   const registration = parseRegistration(bodyOf(call));
   const worker = identifyWorker(context, call, registration.id);
   await context.engine.workers.register(registration);
-  context.forms.registered(worker, registration.batch);
   context.log.info('a worker registered', {
     worker,
     skills: registration.offer.skills,
@@ -172,7 +171,8 @@ async function results(context: ServerContext, call: Call): Promise<Answer> {
   const { results: reported } = parsed;
   let worker = identifyWorker(context, call, reported[0]?.worker);
   for (const { worker: stated } of reported) worker = identifyWorker(context, call, stated);
-  if (!(await context.forms.isBatch(worker))) {
+  // One that is unknown was lost, and is told so of each of its attempts.
+  if ((await context.engine.workers.isBatch(worker)) === false) {
     throw new CapatazError(
       'NOT_SUPPORTED',
       'This worker did not ask for the batched form: register with capabilities.extra.batch.',
@@ -186,9 +186,8 @@ async function results(context: ServerContext, call: Call): Promise<Answer> {
     call.reply.hijack();
     return { status: 'streaming' };
   }
-  const now = context.clock.now();
   return ok({
     results: answers.map(batchResultAnswer),
-    tasks: tasks.map((task) => batchTaskBody(task, now)),
+    tasks: tasks.map(batchTaskBody),
   } satisfies ResultsAnswer);
 }

@@ -11,6 +11,7 @@ import type {
   StoredWorker,
 } from '../contract.ts';
 import { type Deadlines, isQueued, sealedEntry } from '../rules.ts';
+import type { StoreTime } from '../store-time.ts';
 
 /**
  * What a memory store remembers. It outlives the store that writes it: several can be opened on it,
@@ -44,6 +45,8 @@ export class MemoryData {
   lostEntries = 0;
   /** The latest instant that was ever handed out. */
   latest = 0;
+  /** Of all stores that share it. */
+  time: StoreTime | null = null;
   /** Of the stores that are open on this data, each with whom it tells of the others. */
   readonly listeners = new Map<object, Set<(news: News) => void>>();
 

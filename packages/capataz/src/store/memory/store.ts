@@ -77,6 +77,13 @@ export function openMemoryStore(
   return new MemoryStore(data, clock, shared);
 }
 
+/** Several instances go by one clock, as those on a server do. */
+function timeOf(data: MemoryData, clock: Clock, shared: boolean): StoreTime {
+  if (!shared) return new StoreTime(clock, data.latest);
+  data.time ??= new StoreTime(clock, data.latest);
+  return data.time;
+}
+
 /** The reference. It scans where a database has an index: it is for tests, not for a crowd. */
 class MemoryStore implements Store {
   readonly capabilities: Capabilities;
@@ -87,7 +94,7 @@ class MemoryStore implements Store {
   constructor(data: MemoryData, clock: Clock, shared: boolean) {
     this.capabilities = { name: 'memory', durable: false, shared };
     this.#data = data;
-    this.#time = new StoreTime(clock, data.latest);
+    this.#time = timeOf(data, clock, shared);
   }
 
   /** Every verb begins here. @throws CapatazError STORE_UNAVAILABLE once the store is closed. */

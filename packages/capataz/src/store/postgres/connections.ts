@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
+import { isLost, outage } from '../../postgres/errors.ts';
 import { unavailable, uncertain } from '../refusals.ts';
-import { isLost, outage, withoutConflict } from './errors.ts';
+import { withoutConflict } from './errors.ts';
 import { type Parameter, Session } from './statements.ts';
 
 /** `one`: all statements see one state of the store. `each`: each sees what was committed before it. */

@@ -1,58 +1,23 @@
 import type { ClientBase } from 'pg';
+import { migrateSchema, SchemaNewer } from '../../postgres/migrate.ts';
 import { CapatazError } from '../../protocol/errors.ts';
-import { type Migration, migrationsIn } from '../migrations.ts';
-
-interface Applied {
-  readonly number: number;
-  readonly name: string;
-  readonly breaking: boolean;
-}
+import { type Migration, migrationsIn } from '../../std/migrations.ts';
 
 export function readMigrations(): Migration[] {
   return migrationsIn(new URL('./migrations/', import.meta.url));
 }
 
-/**
- * Brings the schema up to date, in one transaction. Instances that start together do it one after the
- * other, and all but the first find nothing left to do.
- * @throws CapatazError STORE_NEWER when a later program changed it in a way that this one can't read.
- */
+/** @throws CapatazError STORE_NEWER when a later program changed the schema in a way that this one can't read. */
 export async function migrate(
   client: ClientBase,
   schema: string,
   migrations = readMigrations(),
 ): Promise<void> {
-  await client.query('BEGIN');
   try {
-    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('capataz ' || $1, 0))", [
-      schema,
-    ]);
-    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
-    await client.query(`CREATE TABLE IF NOT EXISTS migrations (
-      number integer PRIMARY KEY, name text NOT NULL, breaking boolean NOT NULL)`);
-    const { rows } = await client.query<Applied>('SELECT number, name, breaking FROM migrations');
-    refuseNewer(rows, migrations);
-    const done = new Set(rows.map(({ number }) => number));
-    for (const { number, name, text, breaking } of migrations) {
-      if (done.has(number)) continue;
-      await client.query(text);
-      const values = [number, name, breaking];
-      await client.query('INSERT INTO migrations VALUES ($1, $2, $3)', values);
-    }
-    await client.query('COMMIT');
+    await migrateSchema(client, schema, migrations);
   } catch (error) {
-    await client.query('ROLLBACK');
-    throw error;
+    if (!(error instanceof SchemaNewer)) throw error;
+    const { message, migration } = error;
+    throw new CapatazError('STORE_NEWER', `The store ${message}`, { migration }, error);
   }
-}
-
-function refuseNewer(applied: readonly Applied[], known: readonly Migration[]): void {
-  const newest = known.at(-1)?.number ?? 0;
-  const foreign = applied.find(({ number, breaking }) => number > newest && breaking);
-  if (foreign === undefined) return;
-  throw new CapatazError(
-    'STORE_NEWER',
-    `The store was changed by a newer version (migration ${foreign.name}), and this one can't read it: use the newer version.`,
-    { migration: foreign.name },
-  );
 }

@@ -1,3 +1,11 @@
+import {
+  clientConfig,
+  type Driver,
+  type DriverSettings,
+  loadDriver,
+} from '../../postgres/driver.ts';
+import { outage } from '../../postgres/errors.ts';
+import { type Place, readPlace } from '../../postgres/place.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
@@ -6,10 +14,9 @@ import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { Announcer } from './announcer.ts';
 import { Connections } from './connections.ts';
-import { clientConfig, type Driver, type DriverSettings, loadDriver, openPool } from './driver.ts';
-import { outage } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { Partitions } from './partitions.ts';
+import { openPool } from './pool.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
@@ -43,8 +50,10 @@ export interface PostgresStoreOptions {
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { connections = 4, clock } = options;
   const { connectTimeoutMs = 5_000, statementTimeoutMs = 30_000, random = systemRandom } = options;
-  const settings = { ...placeOf(options.url), connectTimeoutMs, statementTimeoutMs };
-  const driver = await loadDriver();
+  const { url, schema } = placeOf(options.url);
+  const name = `capataz ${schema}`;
+  const settings = { url, name, schema, connectTimeoutMs, statementTimeoutMs };
+  const driver = await installedDriver();
   await prepare(driver, settings);
   const others = new Connections(openPool(driver, settings, { max: connections }));
   const writing = new Connections(openPool(driver, settings, { max: maxUnderWay, commits: true }));
@@ -77,20 +86,16 @@ async function prepare(driver: Driver, settings: DriverSettings): Promise<void> 
   }
 }
 
-/** The URL holds a password, so that no part of it is repeated in an error. */
-function placeOf(text: string): { readonly url: string; readonly schema: string } {
-  const protocol = URL.canParse(text) ? new URL(text).protocol : '';
-  if (protocol !== 'postgres:' && protocol !== 'postgresql:') {
-    throw new CapatazError('CONFIG_INVALID', 'the URL of the store has to begin with postgres://');
-  }
-  const url = new URL(text);
-  const schema = url.searchParams.get('schema') ?? 'capataz';
-  // It is put into statements, and into a parameter that knows no quotes.
-  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema))
-    throw new CapatazError(
-      'CONFIG_INVALID',
-      `"${schema}" is no name of a schema: small letters, digits and _`,
-    );
-  url.searchParams.delete('schema');
-  return { url: url.href, schema };
+async function installedDriver(): Promise<Driver> {
+  const driver = await loadDriver();
+  if (driver !== null) return driver;
+  const message = 'The PostgreSQL store needs the package pg: npm install pg';
+  throw new CapatazError('STORE_UNAVAILABLE', message);
+}
+
+function placeOf(url: string): Place {
+  const place = readPlace(url, 'capataz');
+  if ('problem' in place)
+    throw new CapatazError('CONFIG_INVALID', `the URL of the store ${place.problem}`);
+  return place;
 }

@@ -1,17 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { ClientBase } from 'pg';
+import { sqlTexts } from '../../std/sql-texts.ts';
 
-const texts = new Map<string, string>();
-
-/** A statement lies in a file of its own, whose header names parameters and result. */
-export function statementText(name: string): string {
-  let text = texts.get(name);
-  if (text === undefined) {
-    text = readFileSync(new URL(`./statements/${name}.sql`, import.meta.url), 'utf8');
-    texts.set(name, text);
-  }
-  return text;
-}
+export const statementText = sqlTexts(new URL('./statements/', import.meta.url));
 
 export type Parameter =
   | string

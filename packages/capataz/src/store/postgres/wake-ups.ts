@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
+import { clientConfig, type Driver, type DriverSettings } from '../../postgres/driver.ts';
 import { type CancelTimer, type Clock, delay } from '../../std/clock.ts';
 import type { News } from '../contract.ts';
-import { clientConfig, type Driver, type DriverSettings } from './driver.ts';
 
 export interface WakeUpParts {
   readonly driver: Driver;

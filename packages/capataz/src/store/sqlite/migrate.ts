@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { CapatazError } from '../../protocol/errors.ts';
-import { type Migration, migrationsIn } from '../migrations.ts';
+import { type Migration, migrationsIn } from '../../std/migrations.ts';
 
 export function readMigrations(): Migration[] {
   return migrationsIn(new URL('./migrations/', import.meta.url));

@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { assert } from '../../std/assert.ts';
+import { sqlTexts } from '../../std/sql-texts.ts';
 
-/** A statement lies in a file of its own, whose header names parameters and result. */
-export function statementText(name: string): string {
-  return readFileSync(new URL(`./statements/${name}.sql`, import.meta.url), 'utf8');
-}
+export const statementText = sqlTexts(new URL('./statements/', import.meta.url));
 
 /** The statements of one connection, each prepared when it is first needed and kept. */
 export class Statements {

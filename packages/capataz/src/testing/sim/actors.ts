@@ -17,7 +17,7 @@ const actors: readonly Actor[] = [
     fault: null,
     everyMs: 2_500,
     act: (world, dice, plan) => {
-      if (dice.chance(0.7)) world.startServer();
+      if (dice.chance(0.7)) world.startServers();
       for (const worker of plan.workers) if (dice.chance(0.4)) world.startWorker(worker);
     },
   },

@@ -1,6 +1,6 @@
 import { CapatazError } from '../../protocol/errors.ts';
 import { delay } from '../../std/clock.ts';
-import type { OutboxVerdict, Store, Work, WorkOutcome } from '../../store/contract.ts';
+import type { News, OutboxVerdict, Store, Work, WorkOutcome } from '../../store/contract.ts';
 import type { Dice } from './dice.ts';
 import { never, type SimProcess } from './process.ts';
 
@@ -67,11 +67,22 @@ export function faultyStore(parts: FaultyStoreParts): Store {
   });
 }
 
-/** News reach a process that is there and awake, and are not told again. */
-function heard({ store, process }: FaultyStoreParts): Store['subscribe'] {
+/** A store that lost a message finds out sooner or later. */
+const lossFoundMs = 15_000;
+/** Messages are lost more often than calls fail. */
+const lossTimes = 5;
+
+/** News reach a process when it is awake, and now and then they don't. */
+function heard({ store, process, dice, faults }: FaultyStoreParts): Store['subscribe'] {
   return (listener) =>
     store.subscribe((news) => {
-      if (process.alive && !process.frozen) listener(news);
+      const tell = (told: News): void => {
+        if (process.alive) listener(told);
+      };
+      if (process.frozen) void process.awake().then(() => tell({ type: 'anything' }));
+      else if (dice.chance(faults().fail * lossTimes))
+        process.clock.after(lossFoundMs, () => tell({ type: 'anything' }));
+      else tell(news);
     });
 }
 

@@ -77,14 +77,14 @@ export function simTransport(parts: NetworkParts): Transport {
           : { status: 'ok' as const };
       }),
     poll: ({ max, timeoutSeconds }, signal) =>
-      send(signal, async ({ engine, now, gone }) => {
+      send(signal, async ({ engine, gone }) => {
         const timeoutMs = timeoutSeconds * 1_000;
         const tasks = await engine.workers.poll(parts.worker, { max, timeoutMs, signal: gone });
         hand(engine, tasks);
-        return tasks.map((task) => taskBody(task, now()));
+        return tasks.map(taskBody);
       }),
     report: (body, signal) =>
-      send(signal, async ({ engine, now }) => {
+      send(signal, async ({ engine }) => {
         const { results, want } = parseResults(wire(body), 10_000);
         const reports = results.map(({ report }) => report);
         const { answers, tasks } = await engine.workers.report(parts.worker, reports, want);
@@ -95,7 +95,7 @@ export function simTransport(parts: NetworkParts): Transport {
         }
         return {
           results: answers.map(batchResultAnswer),
-          tasks: tasks.map((task) => taskBody(task, now())),
+          tasks: tasks.map(taskBody),
         };
       }),
     event: (body, signal) =>
@@ -110,7 +110,6 @@ export function simTransport(parts: NetworkParts): Transport {
 
 interface Served {
   readonly engine: Engine;
-  readonly now: () => number;
   /** Aborts when the connection that carries the request breaks. */
   readonly gone: AbortSignal;
 }
@@ -154,7 +153,7 @@ async function arrive<T>({ engine }: NetworkParts, gone: AbortSignal, serve: Ser
     throw new TransportError('not ready', { status: 503, code: 'NOT_READY' });
   try {
     return await Promise.race([
-      process.answer(serve({ engine: target.engine, now: () => process.clock.now(), gone })),
+      process.answer(serve({ engine: target.engine, gone })),
       died(process),
     ]);
   } catch (error) {

@@ -9,6 +9,8 @@ export interface Plan {
   readonly stormMs: number;
   readonly jobs: readonly JobPlan[];
   readonly workers: readonly WorkerPlan[];
+  /** Servers that share the store. */
+  readonly instances: number;
   readonly weather: Weather;
   readonly faults: ReadonlySet<FaultName>;
   /** Seeds of the random blueprints, by name. */
@@ -24,26 +26,32 @@ export interface JobPlan extends JobOrder {
 export interface Cuts {
   readonly jobs?: number;
   readonly workers?: number;
+  readonly instances?: number;
   readonly stormMs?: number;
   /** Kinds of fault that are left out. */
   readonly without?: readonly FaultName[];
 }
+
+/** Seeds that have two servers. */
+const twoShare = 0.4;
 
 export function planOf(seed: number, cuts: Cuts = {}): Plan {
   const dice = new Dice(seed);
   const faults = presentFaults(dice.fork(), cuts.without ?? []);
   const stormMs = dice.between(20, 180) * 1_000;
   const grammar = { random: dice.between(1, 1e9), wild: dice.between(1, 1e9) };
+  const weather = storm(dice.fork(), (fault) => faults.has(fault));
+  const workers = workerPlans(dice.fork()).slice(0, cuts.workers);
+  const jobs = jobPlans(dice.fork(), stormMs, [...fixedBlueprints, ...Object.keys(grammar)]);
+  const instances = dice.chance(twoShare) ? 2 : 1;
   return {
     seed,
     stormMs: cuts.stormMs ?? stormMs,
     faults,
-    weather: storm(dice.fork(), (fault) => faults.has(fault)),
-    workers: workerPlans(dice.fork()).slice(0, cuts.workers),
-    jobs: jobPlans(dice.fork(), stormMs, [...fixedBlueprints, ...Object.keys(grammar)]).slice(
-      0,
-      cuts.jobs,
-    ),
+    weather,
+    workers,
+    instances: cuts.instances ?? instances,
+    jobs: jobs.slice(0, cuts.jobs),
     grammar,
   };
 }
@@ -94,10 +102,11 @@ function jobPlans(dice: Dice, stormMs: number, blueprints: readonly string[]): J
 }
 
 /** As flags of the command, so that a cut plan can be run again. */
-export function cutFlags({ jobs, workers, stormMs, without = [] }: Cuts): string {
+export function cutFlags({ jobs, workers, instances, stormMs, without = [] }: Cuts): string {
   return [
     ...(jobs === undefined ? [] : [`--jobs ${jobs}`]),
     ...(workers === undefined ? [] : [`--workers ${workers}`]),
+    ...(instances === undefined ? [] : [`--instances ${instances}`]),
     ...(stormMs === undefined ? [] : [`--storm ${stormMs}ms`]),
     ...without.map((fault) => `--without ${fault}`),
   ].join(' ');

@@ -80,11 +80,18 @@ export async function simulate(
 }
 
 /** Plays a plan to its end in a world with these blueprints and this work. */
-export async function play(plan: Plan, options: Omit<WorldOptions, 'dice'>): Promise<SimResult> {
-  const world = new World({ ...options, dice: new Dice(plan.seed * 7 + 1) });
+export async function play(
+  plan: Plan,
+  options: Omit<WorldOptions, 'dice' | 'instances'>,
+): Promise<SimResult> {
+  const world = new World({
+    ...options,
+    instances: plan.instances,
+    dice: new Dice(plan.seed * 7 + 1),
+  });
   const accepted = new Set<string>();
   world.weather = plan.weather;
-  world.startServer();
+  world.startServers();
   for (const worker of plan.workers) world.startWorker(worker);
   for (const job of plan.jobs) {
     world.clock.after(job.atMs, () => {
@@ -143,7 +150,7 @@ async function untilEnded(
   const limit = world.clock.steady() + calmLimitMs;
   let problems: string[] = [];
   while (world.clock.steady() < limit) {
-    world.startServer();
+    world.startServers();
     for (const worker of plan.workers) world.startWorker(worker);
     await world.clock.advance(lookEveryMs);
     await people.speak(dice, true);

@@ -25,6 +25,7 @@ export async function shrink(seed: number, first: SimResult, given: Cuts = {}): 
     const without: readonly FaultName[] = [...(best.cuts.without ?? []), fault];
     if (planOf(seed, best.cuts).faults.has(fault)) await attempt({ ...best.cuts, without });
   }
+  if (planOf(seed, best.cuts).instances > 1) await attempt({ ...best.cuts, instances: 1 });
   await halve(
     () => planOf(seed, best.cuts).stormMs,
     shortestStormMs,

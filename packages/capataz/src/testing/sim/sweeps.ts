@@ -4,7 +4,7 @@ import { planOf } from './plan.ts';
 import { type SimResult, simulate } from './scenario.ts';
 
 /** A small run without weather: what happens in it is only what the sweep does. */
-const cuts = { jobs: 6, workers: 2, stormMs: 20_000, without: faultNames };
+const cuts = { jobs: 6, workers: 2, instances: 1, stormMs: 20_000, without: faultNames };
 
 /** What a sweep of this seed plays. */
 export function sweptBlueprints(seed: number): string[] {

@@ -25,6 +25,7 @@ import { simTransport } from './network.ts';
 import { SimProcess } from './process.ts';
 import { RxonWorker } from './rxon-worker.ts';
 import { type ServerBus, serverBus, simRelay } from './server-bus.ts';
+import { type Server, Servers } from './servers.ts';
 import { simMonitor } from './stuck-checker.ts';
 import { checkInboxes } from './wait-checkers.ts';
 import { Watch } from './watch.ts';
@@ -51,21 +52,17 @@ export interface WorldOptions {
   /** What the server holds; made anew at each of its starts. */
   readonly blueprints: (moods: Moods) => readonly Blueprint[];
   readonly work: Work;
+  /** Servers that share the store. Default 1. */
+  readonly instances?: number;
   /** Decides about each store call instead of the weather: for sweeps. */
   readonly storeFault?: (isWrite: boolean) => StoreFault;
 }
 
-interface Server {
-  readonly engine: Engine;
-  readonly process: SimProcess;
-  readonly bus: ServerBus;
-}
-
-/** One engine at a time on one store, workers, and a network between them, all under one dice. */
+/** Engines on one store, workers, and a network between them, all under one dice. */
 export class World {
   readonly clock = new VirtualClock();
   readonly watch = new Watch();
-  readonly busWatch = new BusWatch({ clock: this.clock, maxRetries: simRelay.maxRetries });
+  readonly busWatch: BusWatch;
   readonly bus: SimBus;
   weather: Weather = calm;
   /** What happened, a line each: the same for the same seed. */
@@ -78,14 +75,23 @@ export class World {
   readonly serverBuses: ServerBus[] = [];
   /** Attempts whose work has begun, counted outside the product. */
   readonly #begun = new Set<string>();
-  #server: Server | null = null;
+  readonly #servers: Servers;
+  readonly #isShared: boolean;
   readonly #workers = new Map<string, SimProcess>();
   #boots = 0;
 
   constructor(options: WorldOptions) {
     this.#options = options;
     this.#dice = options.dice;
-    this.#truth = openMemoryStore(this.#data, { clock: this.clock });
+    const { instances = 1 } = options;
+    this.#servers = new Servers(instances);
+    this.#isShared = instances > 1;
+    this.#truth = this.#openStore();
+    this.busWatch = new BusWatch({
+      clock: this.clock,
+      maxRetries: simRelay.maxRetries,
+      relays: instances,
+    });
     this.bus = new SimBus({
       clock: this.clock,
       dice: this.#dice.fork(),
@@ -109,22 +115,30 @@ export class World {
     return [...this.watch.violations, ...this.busWatch.violations, ...breakers];
   }
 
-  /** The engine that serves at the moment, if one does. */
+  /** An engine that serves at the moment, if one does. */
   get engine(): Engine | null {
-    const server = this.#server;
-    return server?.engine.ready && !server.process.frozen ? server.engine : null;
+    return this.#servers.next(serves)?.engine ?? null;
   }
 
-  startServer(): void {
-    if (this.#server !== null) return;
+  #openStore(): Store {
+    return openMemoryStore(this.#data, { clock: this.clock, shared: this.#isShared });
+  }
+
+  /** All that are missing. */
+  startServers(): void {
+    for (const place of this.#servers.missing) this.#startServer(place);
+  }
+
+  #startServer(place: number): void {
     this.#boots += 1;
     const process = new SimProcess(`server-${this.#boots}`, this.clock);
     const dice = this.#dice.fork();
-    const moods = this.#moods(process, dice, (why) => this.killServer(why));
+    const die = (why: string): void => this.#killServer(server, why);
+    const moods = this.#moods(process, dice, die);
     const bus = serverBus(this.bus, process, this.busWatch);
     this.serverBuses.push(bus);
     const engine = createEngine({
-      store: this.#storeOf(process, dice),
+      store: this.#storeOf(process, dice, () => die('at a commit')),
       blueprints: this.#options.blueprints(moods),
       clock: process.clock,
       random: dice.fork(),
@@ -135,16 +149,16 @@ export class World {
       relay: simRelay,
       timeoutMonitor: simMonitor,
     });
-    const server = { engine, process, bus };
-    this.#server = server;
-    this.#truth = openMemoryStore(this.#data, { clock: this.clock });
-    this.busWatch.onRestart();
+    const server: Server = { engine, process, bus };
+    this.#servers.put(place, server);
+    if (!this.#isShared) {
+      this.#truth = this.#openStore();
+      this.busWatch.onRestart();
+    }
     this.note(`${process.name} starts`);
     engine.start().then(
       () => this.#listen(server, moods),
-      (error: unknown) => {
-        if (this.#server?.process === process) this.killServer(`start failed: ${String(error)}`);
-      },
+      (error: unknown) => die(`start failed: ${String(error)}`),
     );
   }
 
@@ -160,20 +174,20 @@ export class World {
     });
   }
 
-  /** The bus of the server that is up. */
+  /** The bus of the first server that is up. */
   get serverBus(): ServerBus | null {
-    return this.#server?.bus ?? null;
+    return this.#servers.up[0]?.bus ?? null;
   }
 
-  #storeOf(process: SimProcess, dice: Dice): Store {
+  #storeOf(process: SimProcess, dice: Dice, onCrash: () => void): Store {
     const { storeFault } = this.#options;
     return faultyStore({
-      store: openMemoryStore(this.#data, { clock: this.clock }),
+      store: this.#openStore(),
       process,
       dice,
       faults: () => this.weather.store,
       watch: this.#storeWatch(),
-      onCrash: () => this.killServer('at a commit'),
+      onCrash,
       ...(storeFault === undefined ? {} : { decide: storeFault }),
     });
   }
@@ -192,17 +206,24 @@ export class World {
     };
   }
 
+  /** One of those that are up. */
   killServer(why: string): void {
-    if (this.#server === null) return;
-    this.note(`${this.#server.process.name} dies: ${why}`);
-    this.#server.process.kill();
-    this.#server = null;
+    const server = this.#servers.next();
+    if (server !== null) this.#killServer(server, why);
   }
 
-  /** SIGSTOP and, after a while, SIGCONT. */
+  #killServer(server: Server, why: string): void {
+    if (!this.#servers.remove(server)) return;
+    this.note(`${server.process.name} dies: ${why}`);
+    server.process.kill();
+  }
+
+  /** SIGSTOP and, after a while, SIGCONT, of one that is up. */
   freezeServer(forMs: number): void {
-    this.note(`the server freezes for ${forMs} ms`);
-    this.#server?.process.freeze(this.clock, forMs);
+    const process = this.#servers.next()?.process;
+    if (process === undefined) return;
+    this.note(`${process.name} freezes for ${forMs} ms`);
+    process.freeze(this.clock, forMs);
   }
 
   freezeWorker(id: string, forMs: number): void {
@@ -242,7 +263,7 @@ export class World {
 
   #transportOf(process: SimProcess, dice: Dice): Transport {
     return simTransport({
-      engine: () => this.#server,
+      engine: () => this.#servers.next(),
       worker: process.name,
       process,
       dice,
@@ -274,10 +295,9 @@ export class World {
   /** Starts a job as a client would: again and again under the same key until it is accepted. */
   async createJob(order: JobOrder): Promise<string> {
     for (;;) {
-      if (this.engine !== null && this.#server !== null) {
-        const id = await this.#tryCreate(this.#server, order);
-        if (id !== null) return id;
-      }
+      const server = this.#servers.next(serves);
+      const id = server === null ? null : await this.#tryCreate(server, order);
+      if (id !== null) return id;
       await delay(this.clock, this.#dice.between(50, 1_000));
     }
   }
@@ -316,4 +336,8 @@ export class World {
   #violate(problem: string): void {
     this.watch.violations.push(problem);
   }
+}
+
+function serves({ engine, process }: Server): boolean {
+  return engine.ready && !process.frozen;
 }
