@@ -5,7 +5,7 @@ const idleConnectionMs = 60_000;
 
 /**
  * A commit names all rows that it wants, so that each statement looks them up one by one, and its plan is
- * made once: planned anew it took as long as it ran, and a merge over a whole index of 8,000 tasks 36 ms.
+ * made once. A merge over a whole index of 8,000 tasks took 36 ms, and plans a fifth of the server's CPU.
  */
 const committing = [
   '-c enable_hashjoin=off',
