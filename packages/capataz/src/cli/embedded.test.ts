@@ -54,6 +54,24 @@ test('a job that is started without a server says when it goes on, and a watch o
   assert.deepEqual(JSON.parse(shown.stdout).metadata, { by: 'test' });
 });
 
+test('A-44: schedules are seen and paused without a server, and a resume starts nothing without one', async () => {
+  const every = 'blueprint = "double"\nevery = "1s"\ncatch_up = "all"\n';
+  const folder = folderWith({
+    'blueprints/double.ts': doubleModule,
+    'schedules.toml': `[a]\n${every}`,
+  });
+  for (const [args, said] of [
+    [['pause', 'a'], /^a is paused\n$/],
+    [['list'], /^a +every 1s +UTC +paused by dev$/m],
+    [['resume', 'a'], /^a is resumed: next /],
+    [['list'], /^a +every 1s +UTC +\d{4}-/m],
+  ] as const) {
+    const ran = await runIn(folder, ['schedules', ...args]);
+    assert.match(ran.stdout, said, ran.stderr);
+  }
+  assert.deepEqual(JSON.parse((await runIn(folder, ['jobs', 'list', '--json'])).stdout).jobs, []);
+});
+
 test('a job that ends by itself is not said to wait for a server', async () => {
   const folder = folderWith({ 'blueprints/echo.ts': echoModule });
   const { stderr } = await runIn(folder, ['jobs', 'start', 'echo']);

@@ -264,7 +264,7 @@ export class World {
 }
 
 /** News reach a process that is there and awake. */
-function heardBy(process: SimProcess, store: Store): Store['subscribe'] {
+export function heardBy(process: SimProcess, store: Store): Store['subscribe'] {
   return (listener) =>
     store.subscribe((news) => {
       if (process.alive && !process.frozen) listener(news);

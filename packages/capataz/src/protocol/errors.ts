@@ -35,6 +35,11 @@ export const errorCatalogue = {
     false,
     'There is no such dead letter among the events of this client.',
   ),
+  SCHEDULE_NOT_FOUND: entry(
+    404,
+    false,
+    'There is no such schedule among those of this client’s jobs.',
+  ),
   FILE_NOT_FOUND: entry(404, false, 'The job has no file of this name.'),
   BLUEPRINT_NOT_FOUND: entry(404, false, 'No blueprint of this name (and version) is registered.'),
   WORKER_NOT_FOUND: entry(404, false, 'The worker is not registered: it must register again.'),

@@ -8,6 +8,7 @@ import type {
   JobEvent,
   News,
   OutboxEvent,
+  StoredSchedule,
   StoredWorker,
 } from '../contract.ts';
 import { type Deadlines, isQueued, sealedEntry } from '../rules.ts';
@@ -26,6 +27,7 @@ export class MemoryData {
   readonly feed: JobEvent[][] = [];
   readonly workers = new Map<string, StoredWorker>();
   readonly offers = new Map<string, { graph: string; at: number }>();
+  readonly schedules = new Map<string, StoredSchedule>();
   readonly keys = new Map<string, IdempotencyKey & { jobId: string; expiresAt: number }>();
   reservations: HeldReservation[] = [];
   /** Client and correlation key → jobs. */

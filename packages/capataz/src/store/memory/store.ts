@@ -25,7 +25,10 @@ import type {
   News,
   OutboxPage,
   OutboxVerdict,
+  ScheduleChange,
+  ScheduleOutcome,
   Store,
+  StoredSchedule,
   StoredWorker,
   StuckAttempt,
   StuckQuery,
@@ -57,6 +60,7 @@ import {
   withoutPayloads,
 } from './reads.ts';
 import { forgetEnded } from './retention.ts';
+import { keepSchedule, schedulesOf } from './schedules.ts';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -302,6 +306,15 @@ class MemoryStore implements Store {
 
   async forgetLetters(olderThanMs: number, limit: number): Promise<number> {
     return forgetResolved(this.#data, this.#begin() - olderThanMs, limit);
+  }
+
+  async schedules(names?: readonly string[]): Promise<StoredSchedule[]> {
+    this.#begin();
+    return schedulesOf(this.#data, names);
+  }
+
+  async keepSchedule(name: string, change: ScheduleChange): Promise<ScheduleOutcome> {
+    return keepSchedule(this.#data, name, change, this.#begin());
   }
 
   async stuck(query: StuckQuery): Promise<StuckAttempt[]> {

@@ -13,12 +13,13 @@ import type {
   JobEvent,
   JobQuery,
   OutboxEvent,
+  StoredSchedule,
   StoredWorker,
   StuckAttempt,
   StuckQuery,
 } from '../contract.ts';
 import { addressKey } from '../memory/inbox.ts';
-import { entriesOf, type HistoryRow } from '../rows.ts';
+import { entriesOf, type HistoryRow, type ScheduleRow, scheduleOf } from '../rows.ts';
 import type { Connections } from './connections.ts';
 import { jobList } from './job-list.ts';
 import { type JobRow, jobOf, type TaskRow, taskOf } from './rows.ts';
@@ -155,6 +156,11 @@ export class Reads {
       lastSeenAt,
       silentAt,
     }));
+  }
+
+  async schedules(names?: readonly string[]): Promise<StoredSchedule[]> {
+    const rows = await this.#connections.read<ScheduleRow>('read-schedules', names ?? null);
+    return rows.map(scheduleOf);
   }
 
   async orphans(

@@ -23,7 +23,10 @@ import type {
   News,
   OutboxPage,
   OutboxVerdict,
+  ScheduleChange,
+  ScheduleOutcome,
   Store,
+  StoredSchedule,
   StoredWorker,
   StuckAttempt,
   StuckQuery,
@@ -31,6 +34,7 @@ import type {
   WorkerTouch,
   WorkOutcome,
 } from '../contract.ts';
+import { scheduleOutcome } from '../rows.ts';
 import type { Connections } from './connections.ts';
 import { causes, counts, duePage } from './gauges.ts';
 import type { Partitions } from './partitions.ts';
@@ -232,6 +236,21 @@ export class OpenPostgresStore implements Store {
     const parameters = [this.#givenNow(), olderThanMs, limit] as const;
     const rows = await this.#others.write<{ count: number }>('dlq-forget', ...parameters);
     return rows[0]?.count ?? 0;
+  }
+
+  schedules(names?: readonly string[]): Promise<StoredSchedule[]> {
+    return this.#reads.schedules(names);
+  }
+
+  async keepSchedule(name: string, change: ScheduleChange): Promise<ScheduleOutcome> {
+    const { expected, handled = null, recent, pause } = change;
+    const given = this.#givenNow();
+    const text = recent === undefined ? null : canonicalJson(recent);
+    const wanted = [handled, text, pause?.isPaused ?? null, pause?.by ?? null] as const;
+    const statement = expected === null ? 'schedule-insert' : 'schedule-keep';
+    const first = expected === null ? [] : [expected];
+    const rows = await this.#others.write(statement, given, name, ...wanted, ...first);
+    return scheduleOutcome(rows.length > 0, await this.schedules([name]));
   }
 
   stuck(query: StuckQuery): Promise<StuckAttempt[]> {

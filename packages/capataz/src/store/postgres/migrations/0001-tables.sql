@@ -267,6 +267,15 @@ CREATE INDEX outbox_dlq_event_type ON outbox_dlq (event_type);
 CREATE INDEX outbox_dlq_resolved_at ON outbox_dlq (resolved_at) WHERE resolved_at IS NOT NULL;
 CREATE INDEX outbox_dlq_unresolved ON outbox_dlq (n) WHERE resolved_at IS NULL;
 
+-- What is remembered of schedules of jobs; `recent`: what became of their latest slots, as JSON.
+CREATE TABLE schedules (
+  name text COLLATE "C" PRIMARY KEY,
+  handled bigint NOT NULL,
+  paused_at bigint,
+  resumed_at bigint,
+  changed_by text,
+  recent text NOT NULL DEFAULT '[]'
+);
 -- When the book was written last: of the rows near its end, so that old partitions are left alone.
 CREATE FUNCTION latest_entry() RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
