@@ -13,6 +13,8 @@ const reading = {
 type Fate = 'committed' | 'aborted' | 'in progress' | 'unknown';
 /** Each time the server waits a tenth of a second with its answer. */
 const maxFateAsked = 50;
+/** What ended one connection has often ended those beside it, too. */
+const maxFateLosses = 3;
 
 /** How a piece of work uses connections. Whatever the server's trouble, it is STORE_UNAVAILABLE. */
 export class Connections {
@@ -81,13 +83,14 @@ export class Connections {
   /** What has become of a transaction, which its server process may still be busy with. */
   async #fateOf(transaction: string | null): Promise<Fate> {
     if (transaction === null) return 'unknown';
-    try {
-      for (let asked = 0; asked < maxFateAsked; asked += 1) {
+    let losses = 0;
+    for (let asked = 0; asked < maxFateAsked && losses < maxFateLosses; asked += 1) {
+      try {
         const [row] = await this.read<{ fate: Fate | null }>('transaction-fate', transaction);
         if (row?.fate !== 'in progress') return row?.fate ?? 'unknown';
+      } catch {
+        losses += 1;
       }
-    } catch {
-      // The server is gone, too.
     }
     return 'unknown';
   }

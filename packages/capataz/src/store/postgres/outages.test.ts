@@ -139,6 +139,7 @@ test('a commit whose answer is lost is asked for, and its outcome is known after
         });
         cut();
         assert.equal((await outcome)[0]?.type, 'done');
+        await until(() => isAnswered(store.job('b')));
         assert.equal((await read(store, 'b')).version, 1);
       } finally {
         await store.close();
