@@ -139,8 +139,9 @@ test('a commit whose answer is lost is asked for, and its outcome is known after
         });
         cut();
         assert.equal((await outcome)[0]?.type, 'done');
-        await until(() => isAnswered(store.job('b')));
-        assert.equal((await read(store, 'b')).version, 1);
+        // By a way that was not cut: connections beside it may still be found dead.
+        const { rows } = await schemas.pool.query(`SELECT id FROM ${schema}.jobs ORDER BY id`);
+        assert.deepEqual(rows, [{ id: 'a' }, { id: 'b' }]);
       } finally {
         await store.close();
       }
