@@ -23,9 +23,14 @@ const keepAliveDelayMs = 10_000;
 /**
  * Every hot statement goes by an index, in its order. The planner finds that out only once it knows the
  * tables, and a queue that grew from nothing to 20,000 within a minute cost 98 ms a claim until then.
- * Compiling a statement costs more than any of ours takes.
+ * Compiling a statement, and starting others to help with it, costs more than any of ours takes.
  */
-const planning = ['-c enable_seqscan=off', '-c enable_bitmapscan=off', '-c jit=off'];
+const planning = [
+  '-c enable_seqscan=off',
+  '-c enable_bitmapscan=off',
+  '-c max_parallel_workers_per_gather=0',
+  '-c jit=off',
+];
 
 /** Codes of the server's int8 and numeric. Our numbers stay below 2^53. */
 const numberTypes: ReadonlySet<number> = new Set([20, 1700]);

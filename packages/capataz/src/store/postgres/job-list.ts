@@ -23,7 +23,9 @@ export function jobList(
   if (query.correlationId !== undefined) {
     // The index is over the digest, since the id may be too long for one.
     const correlation = bind(query.correlationId);
-    conditions.push(`i.correlation = ${correlation} AND md5(i.correlation) = md5(${correlation})`);
+    conditions.push(
+      `i.correlation = ${correlation} AND left(i.correlation, 100) COLLATE "C" = left(${correlation}, 100)`,
+    );
   }
   demand(`${table}.client =`, query.client);
   demand(`${table}.blueprint =`, query.blueprint);

@@ -16,13 +16,16 @@ import type { Store } from '../contract.ts';
 import { pendingOf } from '../migrations.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
+import { Announcer } from './announcer.ts';
 import { Connections } from './connections.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { admit } from './occupancy.ts';
+import { Partitions } from './partitions.ts';
 import { openPool } from './pool.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
+import { maxUnderWay } from './writer.ts';
 
 export interface PostgresStoreOptions {
   /**
@@ -58,13 +61,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const settings = { ...placeOf(options.url), connectTimeoutMs, statementTimeoutMs };
   const driver = await installedDriver();
   await prepare(driver, settings);
-  const others = new Connections(openPool(driver, settings, connections));
-  const writing = new Connections(openPool(driver, settings, 1));
+  const others = new Connections(openPool(driver, settings, { max: connections }));
+  const writing = new Connections(openPool(driver, settings, { max: maxUnderWay, commits: true }));
+  const partitions = new Partitions(others);
+  await partitions.extend();
   const time = clock === undefined ? null : await givenTime(others, clock);
   const id = random.id();
   const wakeUps = new WakeUps({ driver, settings, clock: clock ?? systemClock, own: id });
+  const announcer = new Announcer(others, id);
   const givenNow = (): number | null => time?.now() ?? null;
-  return new OpenPostgresStore({ writing, others, givenNow, id, wakeUps });
+  return new OpenPostgresStore({ writing, others, partitions, announcer, givenNow, id, wakeUps });
 }
 
 /** As a store that serves one instance counts it: from the last instant that was stored. */

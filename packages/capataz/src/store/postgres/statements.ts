@@ -3,7 +3,13 @@ import { sqlTexts } from '../../std/sql-texts.ts';
 
 export const statementText = sqlTexts(new URL('./statements/', import.meta.url));
 
-export type Parameter = string | number | boolean | null | readonly (string | number | null)[];
+export type Parameter =
+  | string
+  | number
+  | boolean
+  | null
+  | Buffer
+  | readonly (string | number | null)[];
 
 /**
  * One connection. What is asked in one turn of the event loop travels together, and is answered in
