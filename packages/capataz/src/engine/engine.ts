@@ -136,7 +136,7 @@ export class Engine implements EnginePorts {
       onWorkers: (ids) => workers.refresh(ids),
       onCommits: async () => {
         timekeeper.wakeIn(othersDeadlinesMs);
-        await Promise.all([committer.handOutBacklog(), live.catchUp()]);
+        await Promise.all([committer.followQueue(), live.catchUp()]);
       },
     });
     this.#deference = deference;
