@@ -72,7 +72,7 @@ export type Answers = Awaited<ReturnType<typeof ask>>;
 
 /** Begins the transaction and asks everything in one go; what the batch has nothing of is not asked. */
 export async function ask(session: Session, touched: Touched, given: number | null) {
-  const began = session.command('BEGIN');
+  const began = session.begin();
   const [, begun, jobs, beside, queue] = await Promise.all([
     began,
     session.all<{ at: number; places: number; hand_outs: number }>(

@@ -17,11 +17,11 @@ import { pendingOf } from '../migrations.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { Announcer } from './announcer.ts';
-import { Connections } from './connections.ts';
+import type { Connections } from './connections.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { admit } from './occupancy.ts';
 import { Partitions } from './partitions.ts';
-import { openPool } from './pool.ts';
+import { openConnections } from './pool.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
@@ -33,6 +33,11 @@ export interface PostgresStoreOptions {
    * by default `capataz`; it is made if it is not there.
    */
   readonly url: string;
+  /**
+   * The server itself, past a pooler through which `url` goes and that lends a connection for one
+   * transaction: for migrations, and to listen. Default: there is no pooler.
+   */
+  readonly directUrl?: string;
   /** Connections besides the one that commits. Default 4. */
   readonly connections?: number;
   /** How long a connection may take to come about. Default 5 s. */
@@ -58,11 +63,16 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { connections = 4, clock } = options;
   const { random = systemRandom } = options;
   const { connectTimeoutMs, statementTimeoutMs } = { ...defaultTimeouts, ...options };
-  const settings = { ...placeOf(options.url), connectTimeoutMs, statementTimeoutMs };
+  const { directUrl } = options;
+  const limits = { connectTimeoutMs, statementTimeoutMs };
+  const pooled = { ...placeOf(options.url), ...limits, isPooled: directUrl !== undefined };
+  const settings = directUrl === undefined ? pooled : { ...placeOf(directUrl), ...limits };
+  if (settings.schema !== pooled.schema)
+    throw new CapatazError('CONFIG_INVALID', 'both URLs of the store have to name the same schema');
   const driver = await installedDriver();
   await prepare(driver, settings);
-  const others = new Connections(openPool(driver, settings, { max: connections }));
-  const writing = new Connections(openPool(driver, settings, { max: maxUnderWay, commits: true }));
+  const others = openConnections(driver, pooled, { max: connections });
+  const writing = openConnections(driver, pooled, { max: maxUnderWay, commits: true });
   const partitions = new Partitions(others);
   await partitions.extend();
   const time = clock === undefined ? null : await givenTime(others, clock);
