@@ -197,6 +197,7 @@ export class Engine implements EnginePorts {
       onWorkers: (ids) => workers.refresh(ids),
       onCommits: async () => {
         timekeeper.wakeIn(othersDeadlinesMs);
+        await workers.recount();
         await Promise.all([committer.handOutBacklog(), live.catchUp()]);
       },
     });

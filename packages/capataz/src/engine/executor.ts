@@ -17,6 +17,7 @@ import type { Progress } from './ports.ts';
 import type { Registry } from './registry.ts';
 import type { EngineSettings } from './settings.ts';
 import { Steps } from './steps.ts';
+import { StoreTrouble } from './store-trouble.ts';
 
 export interface ExecutorParts {
   readonly store: Store;
@@ -60,12 +61,17 @@ export class Executor {
   readonly #running = new Map<string, Running>();
   /** Job → lease. One commit may take more leases than there is room for. */
   readonly #queue = new Map<string, Leased>();
+  readonly #trouble: StoreTrouble;
   #decider: Decider | null = null;
   #sweeping = false;
   #stopped = false;
 
   constructor(parts: ExecutorParts) {
     this.#parts = parts;
+    this.#trouble = new StoreTrouble(parts.log, {
+      begins: 'the answers of handlers could not be stored; trying again',
+      ends: 'the answers of handlers can be stored again',
+    });
   }
 
   /** The decider offers this executor's leases, so it can only be handed in afterwards. */
@@ -267,11 +273,11 @@ export class Executor {
             { type: 'signal_refused', reason, details: { signal: signal.type } },
           ],
         });
+        this.#trouble.isOver();
         return;
       } catch (error) {
         if (this.#stopped) return;
-        const message = 'a handler answer could not be stored; trying again';
-        this.#log(job).error(message, { error: String(error) });
+        this.#trouble.met(error, { job: job.id, correlation: job.correlationId });
       }
       await delay(this.#parts.clock, waitMs);
     }

@@ -5,6 +5,7 @@ import type { Due, Store } from '../store/contract.ts';
 import { aboutJob } from './about-job.ts';
 import type { Committed } from './committer.ts';
 import type { Address, Applied, Decider } from './decider.ts';
+import { isStoreAway, StoreTrouble } from './store-trouble.ts';
 
 export interface TimekeeperParts {
   readonly store: Store;
@@ -34,6 +35,7 @@ const lateMs = 1_000;
  */
 export class Timekeeper {
   readonly #parts: TimekeeperParts;
+  readonly #trouble: StoreTrouble;
   #cancelAlarm: CancelTimer = () => undefined;
   #alarmAt = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
@@ -48,6 +50,10 @@ export class Timekeeper {
 
   constructor(parts: TimekeeperParts) {
     this.#parts = parts;
+    this.#trouble = new StoreTrouble(parts.log, {
+      begins: 'deadlines could not be dealt with; trying again',
+      ends: 'deadlines are dealt with again',
+    });
   }
 
   start(): void {
@@ -123,9 +129,7 @@ export class Timekeeper {
     this.#rangMeanwhile = false;
     this.#running = this.#pass()
       .catch((error: unknown) => {
-        this.#parts.log.error('deadlines could not be read; trying again', {
-          error: String(error),
-        });
+        this.#trouble.met(error);
         return retryMs;
       })
       .then((nextMs) => {
@@ -138,13 +142,17 @@ export class Timekeeper {
   async #pass(): Promise<number> {
     const { due, nextInMs } = await this.#parts.store.due(pageSize + this.#unsolved);
     const solved = await this.#deal(due);
+    this.#trouble.isOver();
     this.#unsolved = due.length - solved;
     if (solved < due.length) return solved > 0 ? 0 : retryMs;
     if (due.length > 0) return 0;
     return Math.min(nextInMs ?? longestSleepMs, longestSleepMs);
   }
 
-  /** @returns how many of them are dealt with. */
+  /**
+   * @returns how many of them are dealt with.
+   * @throws CapatazError STORE_UNAVAILABLE: then the rest of them would only meet the same.
+   */
   async #deal(due: readonly Due[]): Promise<number> {
     const timers = due.filter((item) => item.type === 'timer');
     let solved = await this.#dealWithTimers(timers.map(timerAddress));
@@ -155,6 +163,7 @@ export class Timekeeper {
         else if (!(await this.#parts.onLease(item.jobId, item.token))) continue;
         solved += 1;
       } catch (error) {
+        if (isStoreAway(error)) throw error;
         this.#parts.log.error('a deadline could not be dealt with', {
           kind: item.type,
           error: String(error),
@@ -170,6 +179,7 @@ export class Timekeeper {
     try {
       return countSolved(await this.#parts.decider.all(addresses));
     } catch (error) {
+      if (isStoreAway(error)) throw error;
       this.#parts.log.error('deadlines failed together; taking them one by one', {
         error: String(error),
       });
@@ -179,6 +189,7 @@ export class Timekeeper {
       try {
         solved += countSolved([await this.#parts.decider.one(address)]);
       } catch (error) {
+        if (isStoreAway(error)) throw error;
         const about = await aboutJob(this.#parts.store, address.jobId);
         this.#parts.log.error('deadline failed', { ...about, error: String(error) });
       }

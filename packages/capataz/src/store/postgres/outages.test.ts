@@ -76,6 +76,20 @@ test('a connection that is lost during the commit leaves it uncertain, and the n
     await store1(store, changeOf(newJob('a')));
   }));
 
+test('B-079 work that has nothing to do is taken only where the store could write', () =>
+  withStore(async (store, schema) => {
+    await store.commit({});
+    await schemas.pool.query(`CREATE FUNCTION ${schema}.fill() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE 'no space left' USING ERRCODE = 'disk_full'; END $$`);
+    await schemas.pool.query(`CREATE TRIGGER full_disk BEFORE INSERT ON ${schema}.memos
+      EXECUTE FUNCTION ${schema}.fill()`);
+    await assert.rejects(store.commit({}), { code: 'STORE_UNAVAILABLE', message: /no room left/ });
+    await schemas.pool.query(`DROP TRIGGER full_disk ON ${schema}.memos`);
+    await store.commit({});
+    const { rows } = await schemas.pool.query(`SELECT FROM ${schema}.memos`);
+    assert.equal(rows.length, 0);
+  }));
+
 test('a server that is not there is STORE_UNAVAILABLE', async () => {
   await assert.rejects(openPostgresStore({ url: 'postgres://postgres@127.0.0.1:1/postgres' }), {
     code: 'STORE_UNAVAILABLE',
