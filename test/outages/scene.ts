@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +21,10 @@ export interface SceneOptions {
   readonly postgres?: PrivatePostgresOptions;
   readonly cluster?: Partial<ClusterOptions>;
   readonly workers?: readonly string[];
+  /** Text of the servers' capataz.toml. */
+  readonly config?: string;
+  /** Text of the schedules.toml beside it. */
+  readonly schedules?: string;
 }
 
 /** Two servers behind one address, workers, and a PostgreSQL of their own behind a bad network. */
@@ -34,8 +39,9 @@ export class Scene {
 
   private constructor(
     parts: Pick<Scene, 'folder' | 'postgres' | 'network'>,
-    { cluster, workers = ['worker-1', 'worker-2'] }: SceneOptions,
+    options: SceneOptions,
   ) {
+    const { cluster, workers = ['worker-1', 'worker-2'], config = '', schedules = '' } = options;
     this.folder = parts.folder;
     this.postgres = parts.postgres;
     this.network = parts.network;
@@ -43,7 +49,11 @@ export class Scene {
     const url = new URL(parts.postgres.url);
     url.port = String(parts.network.port);
     const shared = { folder: parts.folder, storeUrl: url.href, servers: 2 };
-    this.cluster = new Cluster({ ...shared, logLevel: 'info', ...cluster });
+    const file = join(parts.folder, 'capataz.toml');
+    writeFileSync(file, `schedules = "schedules.toml"\n${config}`);
+    writeFileSync(join(parts.folder, 'schedules.toml'), schedules);
+    const withConfig = { arguments: ['--config', file] };
+    this.cluster = new Cluster({ ...shared, logLevel: 'info', ...withConfig, ...cluster });
   }
 
   static async open(options: SceneOptions = {}): Promise<Scene> {
@@ -51,8 +61,15 @@ export class Scene {
     const postgres = await PrivatePostgres.open(options.postgres);
     const network = await TcpProxy.open(postgres);
     const scene = new Scene({ folder, postgres, network }, options);
-    await scene.cluster.start();
-    for (const name of scene.#workers) scene.cluster.startWorker(name);
+    try {
+      await scene.cluster.start();
+      for (const name of scene.cluster.servers)
+        assert.ok(scene.cluster.isUp(name), `${name} did not start`);
+      for (const name of scene.#workers) scene.cluster.startWorker(name);
+    } catch (error) {
+      await scene.close();
+      throw error;
+    }
     return scene;
   }
 
