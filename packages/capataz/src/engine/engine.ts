@@ -161,7 +161,7 @@ export class Engine implements EnginePorts {
     const timekeeper: Timekeeper = new Timekeeper({
       ...shared,
       decider,
-      onLease: (jobId, token) => executor.onLease(jobId, token),
+      onLeases: (leases) => executor.onLeases(leases),
       onSilence: (worker) => workers.onSilence(worker),
       onLate: () => workers.onLate(),
     });

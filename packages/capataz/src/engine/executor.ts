@@ -33,6 +33,11 @@ export interface ExecutorParts {
   readonly files?: FilesOptions;
 }
 
+export interface EndedLease {
+  readonly jobId: string;
+  readonly token: string;
+}
+
 /** A lease that was taken, and whose handler begins when there is room. */
 interface Leased {
   readonly job: Job;
@@ -174,18 +179,19 @@ export class Executor {
   }
 
   /**
-   * A lease ran out. If it is one of ours and in time, this process was merely late.
-   * @returns whether it is dealt with: not if the job's blueprint is held by others only.
+   * Leases ran out, those of a dead instance all at once: they are given up in one commit and taken by
+   * the next ones. What is ours and in time was merely late.
+   * @returns how many are dealt with: not those whose job's blueprint is held by others only.
    */
-  async onLease(jobId: string, token: string): Promise<boolean> {
-    if (this.#isOurs(jobId, token)) {
-      await this.renew();
-      return true;
-    }
-    const signal = { type: 'handler_lost', token } as const;
-    const applied = await this.#decider?.one({ jobId, signal: () => signal });
-    if (applied?.type === 'done') await this.sweep();
-    return applied?.type !== 'not_held';
+  async onLeases(leases: readonly EndedLease[]): Promise<number> {
+    const others = leases.filter(({ jobId, token }) => !this.#isOurs(jobId, token));
+    if (others.length < leases.length) await this.renew();
+    const applied = await this.#decider?.all(
+      others.map(({ jobId, token }) => ({ jobId, signal: () => ({ type: 'handler_lost', token }) })),
+    );
+    if (applied?.some(({ type }) => type === 'done')) await this.sweep();
+    const notHeld = applied?.filter(({ type }) => type === 'not_held').length ?? 0;
+    return leases.length - notHeld;
   }
 
   #isOurs(jobId: string, token: string): boolean {
