@@ -1,6 +1,9 @@
 import pg from 'pg';
 import type { Scene } from './scene.ts';
 
+/** Of the server in these tests: so many are taken by others. */
+export const maxConnections = 30;
+
 export interface Outage {
   readonly name: string;
   readonly lastsMs: number;
@@ -86,20 +89,28 @@ export async function asOperator(url: string, statements: readonly string[]): Pr
   }
 }
 
-/** Ends the servers' own and takes the places that come free, until nobody else has any. */
+/** As a firewall or an operator does it. */
+export async function endIdleConnections(url: string): Promise<void> {
+  await asOperator(url, [
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE application_name ~ '^capataz' AND state = 'idle' LIMIT 3`,
+  ]);
+}
+
+/** Ends the servers' own and takes the places that come free, until all are taken. */
 async function takeAllConnections(url: string): Promise<pg.Client[]> {
   const hogs: pg.Client[] = [];
-  for (;;) {
+  while (hogs.length < maxConnections) {
     const hog = new pg.Client({ connectionString: url });
     hog.on('error', () => undefined);
     try {
       await hog.connect();
       hogs.push(hog);
     } catch {
-      const { rowCount } = await (hogs[0] as pg.Client).query(
+      await hogs[0]?.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ~ '^capataz'`,
       );
-      if (rowCount === 0) return hogs;
     }
   }
+  return hogs;
 }

@@ -119,11 +119,9 @@ export class Scene {
     return this.#servers.map(({ name }) => this.cluster.pidOf(name));
   }
 
-  /** What each server has logged beyond information. */
-  troubles(): LogLine[][] {
-    return this.#servers.map(({ name }) =>
-      this.cluster.logOf(name).filter(({ level }) => level === 'warn' || level === 'error'),
-    );
+  /** What each server has logged. */
+  logs(): (readonly LogLine[])[] {
+    return this.#servers.map(({ name }) => this.cluster.logOf(name));
   }
 
   /** Resolves when each server has said so about itself: how long that took, in ms. */

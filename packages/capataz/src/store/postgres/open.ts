@@ -29,7 +29,8 @@ export interface PostgresStoreOptions {
   readonly connections?: number;
   /** How long a connection may take to come about. Default 5 s. */
   readonly connectTimeoutMs?: number;
-  /** How long the server works on one statement. Default 30 s. */
+  /** How long the server works on one statement. Default 10 s: 5 s later a connection where no answer
+   * comes is given up. */
   readonly statementTimeoutMs?: number;
   /**
    * For tests: the time of this clock in place of the server's. It is an option of the process and no
@@ -40,18 +41,21 @@ export interface PostgresStoreOptions {
   readonly random?: Pick<Random, 'id'>;
 }
 
+/** A migration may have a large table to change. */
+const migrationTimeoutMs = 3_600_000;
+
 /**
  * Opens a store that several instances share.
  * @throws CapatazError STORE_NEWER, STORE_UNAVAILABLE
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { connections = 4, clock } = options;
-  const { connectTimeoutMs = 5_000, statementTimeoutMs = 30_000, random = systemRandom } = options;
+  const { connectTimeoutMs = 5_000, statementTimeoutMs = 10_000, random = systemRandom } = options;
   const { url, schema } = placeOf(options.url);
   const name = `capataz ${schema}`;
   const settings = { url, name, schema, connectTimeoutMs, statementTimeoutMs };
   const driver = await installedDriver();
-  await prepare(driver, settings);
+  await prepare(driver, { ...settings, statementTimeoutMs: migrationTimeoutMs });
   const others = new Connections(openPool(driver, settings, connections));
   const writing = new Connections(openPool(driver, settings, 1));
   const time = clock === undefined ? null : await givenTime(others, clock);
