@@ -1,10 +1,11 @@
 import { type Figure, percentile } from './figures.ts';
 import { Bench } from './processes.ts';
+import type { Setup } from './setup.ts';
 import { queue } from './throughput.ts';
 
 /** One job at a time on an idle system, its end told by the server's stream of events. */
-export async function idleLatency({ jobs = 300 } = {}): Promise<Figure[]> {
-  const bench = await Bench.start();
+export async function idleLatency(setup: Setup, { jobs = 300 } = {}): Promise<Figure[]> {
+  const bench = await Bench.start(setup);
   const stop = new AbortController();
   try {
     bench.startWorker(10);

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { type Client, createClient } from 'capataz/client';
+import type { Setup } from './setup.ts';
+import { StorePlace } from './store-place.ts';
 
 const capataz = fileURLToPath(new URL('../packages/capataz/bin/capataz.mjs', import.meta.url));
 const here = fileURLToPath(new URL('.', import.meta.url));
@@ -14,20 +16,24 @@ const quiet = ['--log-level', 'error'];
 /** Linux counts CPU time in hundredths of a second. */
 const ticksPerSecond = 100;
 
-/** A server of its own on a fresh data folder, and workers in processes of their own. */
+/** Servers of its own on a fresh store, and workers in processes of their own. */
 export class Bench {
   readonly dataDir: string;
+  readonly #place: StorePlace;
   readonly #children = new Set<ChildProcess>();
   #server: ChildProcess | null = null;
-  #port = 0;
+  readonly #urls: string[] = [];
 
-  private constructor(dataDir: string) {
+  private constructor(dataDir: string, place: StorePlace) {
     this.dataDir = dataDir;
+    this.#place = place;
   }
 
-  static async start(): Promise<Bench> {
-    const bench = new Bench(await mkdtemp(join(tmpdir(), 'capataz-bench-')));
-    await bench.startServer();
+  static async start({ store, instances }: Setup): Promise<Bench> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'capataz-bench-'));
+    const place = await StorePlace.make(store);
+    const bench = new Bench(dataDir, place);
+    for (let index = 0; index < instances; index += 1) await bench.#startServer(index, 0);
     return bench;
   }
 
@@ -35,19 +41,32 @@ export class Bench {
     return createClient({ url: this.url });
   }
 
+  /** Of the first server. */
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return this.#urls[0] ?? '';
   }
 
-  /** On the port of the one before, if there was one. */
+  /** Does statements on the store, past the servers. */
+  get place(): StorePlace {
+    return this.#place;
+  }
+
+  /** The first one anew, where it was. */
   async startServer(): Promise<void> {
-    const where = ['--port', String(this.#port), '--data-dir', join(this.dataDir, 'data')];
-    const child = this.#spawn('serve', [...where, '--blueprints', join(here, 'blueprints')]);
+    await this.#startServer(0, Number(new URL(this.url).port));
+  }
+
+  async #startServer(index: number, port: number): Promise<void> {
+    const child = this.#spawn('serve', [
+      ...['--port', String(port), '--data-dir', join(this.dataDir, `data-${index}`)],
+      ...['--blueprints', join(here, 'blueprints')],
+      ...this.#place.flags,
+    ]);
     for await (const line of createInterface({ input: child.stdout })) {
       const url = /^listening on (\S+)$/.exec(line)?.[1];
       if (url === undefined) continue;
-      this.#port = Number(new URL(url).port);
-      this.#server = child;
+      this.#urls[index] = url;
+      if (index === 0) this.#server = child;
       return;
     }
     throw new Error('the server did not start');
@@ -61,8 +80,18 @@ export class Bench {
     await exit;
   }
 
+  /** One for each server, which share the concurrency. */
+  startWorkers(concurrency: number): void {
+    const each = String(Math.ceil(concurrency / this.#urls.length));
+    for (const [index, url] of this.#urls.entries()) this.#startWorker(url, `bench-${index}`, each);
+  }
+
   startWorker(concurrency: number): ChildProcess {
-    const who = ['--url', this.url, '--id', 'bench', '--concurrency', String(concurrency)];
+    return this.#startWorker(this.url, 'bench', String(concurrency));
+  }
+
+  #startWorker(url: string, id: string, concurrency: string): ChildProcess {
+    const who = ['--url', url, '--id', id, '--concurrency', concurrency];
     return this.#spawn('worker', [join(here, 'worker.ts'), ...who]);
   }
 
@@ -83,6 +112,7 @@ export class Bench {
       child.kill('SIGTERM');
       await exit;
     }
+    await this.#place.remove();
     await rm(this.dataDir, { recursive: true, force: true });
   }
 

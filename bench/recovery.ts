@@ -3,18 +3,19 @@ import { join } from 'node:path';
 import type { Client } from 'capataz/client';
 import type { Figure } from './figures.ts';
 import { Bench } from './processes.ts';
+import type { Setup } from './setup.ts';
 
 const jobs = 1_000;
 const concurrency = 10;
 const taskMs = 10;
 
 /** kill -9 in the middle of 1,000 jobs, started again at once: how long until all are done. */
-export async function recovery(): Promise<Figure[]> {
-  return [...(await killWorker()), ...(await killServer())];
+export async function recovery(setup: Setup): Promise<Figure[]> {
+  return [...(await killWorker(setup)), ...(await killServer(setup))];
 }
 
-async function killWorker(): Promise<Figure[]> {
-  const bench = await Bench.start();
+async function killWorker(setup: Setup): Promise<Figure[]> {
+  const bench = await Bench.start(setup);
   try {
     const log = join(bench.dataDir, 'effects');
     const worker = bench.startWorker(concurrency);
@@ -30,8 +31,8 @@ async function killWorker(): Promise<Figure[]> {
   }
 }
 
-async function killServer(): Promise<Figure[]> {
-  const bench = await Bench.start();
+async function killServer(setup: Setup): Promise<Figure[]> {
+  const bench = await Bench.start(setup);
   try {
     const log = join(bench.dataDir, 'effects');
     bench.startWorker(concurrency);

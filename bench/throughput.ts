@@ -1,20 +1,24 @@
 import type { Client } from 'capataz/client';
 import type { Figure } from './figures.ts';
 import { Bench } from './processes.ts';
+import type { Setup } from './setup.ts';
 
-const concurrency = 100;
+export const concurrency = 100;
 const batch = 1_000;
 
 /** N jobs are queued first; then a worker process comes and does them. */
-export async function oneStep({ jobs = 20_000, backlog = 0 } = {}): Promise<Figure[]> {
-  const bench = await Bench.start();
+export async function oneStep(
+  setup: Setup,
+  { jobs = 20_000, backlog = 0 } = {},
+): Promise<Figure[]> {
+  const bench = await Bench.start(setup);
   try {
     // The backlog is of lower priority, half of it for this worker, half for one that never comes.
     await queue(bench.client, 'stranded', Math.floor(backlog / 2), -1);
     await queue(bench.client, 'one-step', Math.ceil(backlog / 2), -1);
     await queue(bench.client, 'one-step', jobs, 0);
     const { seconds, cpu } = await work(bench, jobs);
-    const params = { jobs, concurrency, backlog };
+    const params = { jobs, concurrency, backlog, instances: setup.instances };
     const workload = backlog === 0 ? 'one-step' : 'backlog';
     return [
       { workload, params, value: jobs / seconds, unit: 'jobs/s' },
@@ -26,12 +30,12 @@ export async function oneStep({ jobs = 20_000, backlog = 0 } = {}): Promise<Figu
 }
 
 /** Three tasks one after the other. */
-export async function threeStep({ jobs = 8_000 } = {}): Promise<Figure[]> {
-  const bench = await Bench.start();
+export async function threeStep(setup: Setup, { jobs = 8_000 } = {}): Promise<Figure[]> {
+  const bench = await Bench.start(setup);
   try {
     await queue(bench.client, 'three-step', jobs, 0);
     const { seconds } = await work(bench, jobs);
-    const params = { jobs, concurrency };
+    const params = { jobs, concurrency, instances: setup.instances };
     return [{ workload: 'three-step', params, value: (3 * jobs) / seconds, unit: 'steps/s' }];
   } finally {
     await bench.stop();
@@ -57,10 +61,10 @@ export async function queue(
  * From the worker's registration to the end of the last job, by the server's own book, so that
  * neither the start of a process nor the watching counts.
  */
-async function work(bench: Bench, jobs: number): Promise<{ seconds: number; cpu: number }> {
+export async function work(bench: Bench, jobs: number): Promise<{ seconds: number; cpu: number }> {
   const { client } = bench;
   const before = bench.cpuSeconds();
-  bench.startWorker(concurrency);
+  bench.startWorkers(concurrency);
   const startedAt = await registration(client);
   const startup = bench.cpuSeconds() - before;
   while ((await open(client)) > 0) await pause(20);

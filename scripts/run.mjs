@@ -14,6 +14,7 @@ const commands = {
   reference: 'scripts/reference.ts',
   demo: 'examples/digest/demo.ts',
   'example:approval': 'examples/approval/demo.ts',
+  'example:nightly': 'examples/nightly/demo.ts',
   bench: 'bench/main.ts',
   chaos: 'test/chaos/command.ts',
   sim: 'packages/capataz/src/testing/sim-command.ts',

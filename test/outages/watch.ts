@@ -10,7 +10,11 @@ export interface Reply {
 }
 
 /** Asks as a probe of an orchestrator of containers does: with patience that ends. */
-export async function ask(url: string, init: RequestInit = {}, limitMs = answerLimitMs): Promise<Reply> {
+export async function ask(
+  url: string,
+  init: RequestInit = {},
+  limitMs = answerLimitMs,
+): Promise<Reply> {
   const abort = new AbortController();
   const cancel = systemClock.after(limitMs, () => abort.abort());
   try {

@@ -32,6 +32,8 @@ export interface ConnectOptions {
    * whatever became of the modules, and move nothing. Default false.
    */
   readonly needsBlueprints?: boolean;
+  /** A server of our own has the schedules, to be seen and paused; it starts none. Default false. */
+  readonly needsSchedules?: boolean;
   /** The application's own, where the command has flags for them. Default: read from elsewhere. */
   readonly settings?: ApplicationConfig['values'];
 }
@@ -107,13 +109,12 @@ async function holderUrl(
 }
 
 async function withEmbedded<T>(connect: Connect, work: Work<T>): Promise<T> {
-  const { config, context, needsBlueprints = false } = connect;
-  requireSettings(config, embeddedSettings);
+  const { config, context, needsBlueprints = false, needsSchedules = false } = connect;
+  requireSettings(config, [...embeddedSettings, ...(needsSchedules ? ['schedules' as const] : [])]);
   const values = {
     ...config.values,
     ...withoutRetention,
-    // Slots are the server's: a look at the jobs starts none.
-    schedules: null,
+    ...(needsSchedules ? {} : { schedules: null }),
     ...(needsBlueprints ? {} : withoutBlueprints),
     host: '127.0.0.1',
     port: 0,
@@ -133,6 +134,8 @@ async function withEmbedded<T>(connect: Connect, work: Work<T>): Promise<T> {
           settings: connect.settings ?? applicationSettings(null, context).values,
         }
       : { composition: {}, settings: {} }),
+    // Slots are the server's: a look at what there is starts none.
+    runsSchedules: false,
     clock,
     random,
     log,

@@ -41,7 +41,10 @@ test('a job that is started without a server says when it goes on, and a watch o
   const folder = folderWith({ 'blueprints/double.ts': doubleModule });
   const started = await runIn(folder, [...startDouble, '--metadata', '{"by":"test"}']);
   assert.equal(started.code, 0, started.stderr);
-  assert.match(started.stderr, /the job is stored; it goes on when a server runs on this store: `capataz serve --data-dir/);
+  assert.match(
+    started.stderr,
+    /the job is stored; it goes on when a server runs on this store: `capataz serve --data-dir/,
+  );
   const id = started.stdout.trim();
   const watched = await runIn(folder, ['jobs', 'watch', id]);
   assert.equal(watched.code, 3);
@@ -49,6 +52,24 @@ test('a job that is started without a server says when it goes on, and a watch o
   assert.match(watched.stderr, /error UNREACHABLE: job \S+ is waiting_for_worker, and nothing/);
   const shown = await runIn(folder, ['jobs', 'show', id, '--json']);
   assert.deepEqual(JSON.parse(shown.stdout).metadata, { by: 'test' });
+});
+
+test('A-44: schedules are seen and paused without a server, and a resume starts nothing without one', async () => {
+  const every = 'blueprint = "double"\nevery = "1s"\ncatch_up = "all"\n';
+  const folder = folderWith({
+    'blueprints/double.ts': doubleModule,
+    'schedules.toml': `[a]\n${every}`,
+  });
+  for (const [args, said] of [
+    [['pause', 'a'], /^a is paused\n$/],
+    [['list'], /^a +every 1s +UTC +paused by dev$/m],
+    [['resume', 'a'], /^a is resumed: next /],
+    [['list'], /^a +every 1s +UTC +\d{4}-/m],
+  ] as const) {
+    const ran = await runIn(folder, ['schedules', ...args]);
+    assert.match(ran.stdout, said, ran.stderr);
+  }
+  assert.deepEqual(JSON.parse((await runIn(folder, ['jobs', 'list', '--json'])).stdout).jobs, []);
 });
 
 test('a job that ends by itself is not said to wait for a server', async () => {

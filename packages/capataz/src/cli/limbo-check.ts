@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { openStore } from '../compose/open-store.ts';
+import type { Config } from '../config/settings.ts';
 import { limbo } from '../core/limbo.ts';
 import { HeldAttempts } from '../engine/attempts.ts';
 import { Committer } from '../engine/committer.ts';
@@ -12,7 +14,7 @@ import { CapatazError } from '../protocol/errors.ts';
 import { silentLog } from '../std/log.ts';
 import type { CausesQuery, JobCauses, Store } from '../store/contract.ts';
 import { openReading } from '../store/sqlite/database.ts';
-import { describeHolder, openSqliteStore } from '../store/sqlite/index.ts';
+import { describeHolder } from '../store/sqlite/index.ts';
 import { storePaths } from '../store/sqlite/paths.ts';
 import { Reads } from '../store/sqlite/reads.ts';
 import type { CliContext } from './context.ts';
@@ -37,23 +39,32 @@ export interface LimboCheck {
 const sliceSize = 500;
 
 /**
- * Looks at every job of a data folder that has not ended. A folder that a server holds is read
- * beside it, slice by slice, each slice as of one instant; another is opened and locked meanwhile.
+ * Looks at every job of the store that has not ended. A folder that a server holds is read beside it,
+ * slice by slice, each slice as of one instant; another is opened and locked meanwhile.
  * @throws CapatazError CONFIG_INVALID when there is no store in the folder
  */
-export async function checkFolder(folder: string, { clock }: CliContext): Promise<LimboCheck> {
-  const database = requireStore(folder);
-  if (describeHolder(folder) !== null) {
-    const reads = new Reads(openReading(database));
+export async function checkStore(config: Config, context: CliContext): Promise<LimboCheck> {
+  const { storeUrl, dataDir } = config;
+  if (storeUrl === null && describeHolder(dataDir) !== null) {
+    const reads = new Reads(openReading(requireStore(dataDir)));
     try {
       return await check((query) => reads.causes(query));
     } finally {
       reads.close();
     }
   }
-  const store = await openSqliteStore({ folder, clock });
+  return withStore(config, context, (store) => check((query) => store.causes(query)));
+}
+
+async function withStore<T>(
+  config: Config,
+  { clock }: CliContext,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  if (config.storeUrl === null) requireStore(config.dataDir);
+  const { store } = await openStore(config, clock);
   try {
-    return await check((query) => store.causes(query));
+    return await work(store);
   } finally {
     await store.close();
   }
@@ -71,13 +82,11 @@ function requireStore(folder: string): string {
 
 /**
  * Looks at the same, and parks what it finds. No server may hold the folder meanwhile: what it
- * remembers of those jobs would be wrong.
+ * remembers of those jobs would be wrong. Those that share a store remember nothing without a doubt.
  * @throws CapatazError CONFIG_INVALID, STORE_IN_USE
  */
-export async function repairFolder(folder: string, context: CliContext): Promise<LimboCheck> {
-  requireStore(folder);
-  const store = await openSqliteStore({ folder, clock: context.clock });
-  try {
+export function repairStore(config: Config, context: CliContext): Promise<LimboCheck> {
+  return withStore(config, context, async (store) => {
     const { checked, findings } = await check((query) => store.causes(query));
     const decider = deciderOn(store, context);
     const applied = await decider.all(
@@ -91,9 +100,7 @@ export async function repairFolder(folder: string, context: CliContext): Promise
       checked,
       findings: findings.map((finding, index) => ({ ...finding, repaired: isDone(index) })),
     };
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 /** Decides and commits as a server does, and starts nothing. To park a job needs no blueprint. */
@@ -109,6 +116,7 @@ function deciderOn(store: Store, { clock, random }: CliContext): Decider {
     }),
     maxTransitions: defaultSettings.maxTransitions,
     client: (name) => ({ name, plan: null, params: {} }),
+    blackouts: { has: () => false },
     offerLease: () => null,
     liveForMs: () => Number.POSITIVE_INFINITY,
   });

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import type { HistoryView } from '../client/index.ts';
+import { formatDuration } from '../std/duration.ts';
 import { isJsonObject } from '../std/json.ts';
 
 /** Where a command writes. */
@@ -18,6 +19,8 @@ export class Printer {
   readonly #time: Intl.DateTimeFormat;
   /** Id of an attempt → its number: the book tells both only where it is handed out. */
   readonly #attempts = new Map<string, string>();
+  /** When the present state of a job was entered, and when an attempt was handed out. */
+  readonly #begun = new Map<string, number>();
 
   constructor(output: Output, zone: string) {
     this.#output = output;
@@ -86,7 +89,8 @@ export class Printer {
   }
 
   /**
-   * An entry of a job's book: time, what happened, state, worker, attempt, why.
+   * An entry of a job's book: time, what happened, state, worker, attempt, why, and how long what it
+   * ends has taken. Entries of a job come in their order.
    * @param job its id, where entries of several are told.
    */
   entry(entry: HistoryView, job?: string): void {
@@ -100,6 +104,7 @@ export class Printer {
       refusedOf(entry),
       emittedOf(entry),
       labelled('by', text(entry, 'actor')),
+      labelled('took', this.#durationOf(entry, job ?? '')),
     ].filter((part) => part !== null);
     const name = this.style(entryStyle(type), type.padEnd(16));
     this.line(`${this.style('dim', this.time(entry.at))}  ${name}  ${parts.join('  ')}`.trimEnd());
@@ -112,6 +117,25 @@ export class Printer {
     const number = typeof entry.number === 'number' ? String(entry.number) : null;
     if (id !== null && number !== null) this.#attempts.set(id, number);
     return number ?? (id === null ? null : (this.#attempts.get(id) ?? id));
+  }
+
+  /** Of the state that is left, the attempt that is over, or the whole job; null where nothing ends. */
+  #durationOf(entry: HistoryView, job: string): string | null {
+    const { type } = entry;
+    const at = Date.parse(entry.at);
+    const attempt = text(entry, 'attempt') ?? '';
+    const isState = type === 'state_entered';
+    const isOver = /^(?:task|handler)_(?:finished|failed|lost|requeued|timed_out|cancelled)$/;
+    let begun: number | undefined;
+    if (isState) begun = this.#begun.get(`state of ${job}`);
+    else if (isOver.test(type)) begun = this.#begun.get(`attempt ${attempt}`);
+    else if (/^job_(?:finished|failed|cancelled)$/.test(type))
+      begun = this.#begun.get(`job ${job}`);
+    if (type === 'job_created') this.#begun.set(`job ${job}`, at);
+    if (isState) this.#begun.set(`state of ${job}`, at);
+    if (type === 'task_assigned' || type === 'handler_claimed')
+      this.#begun.set(`attempt ${attempt}`, at);
+    return begun === undefined ? null : formatDuration(at - begun);
   }
 }
 

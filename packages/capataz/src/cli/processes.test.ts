@@ -121,6 +121,32 @@ test('dev runs server and workers in one process and starts anew when a module c
   assert.equal(await dev.stop('SIGINT'), 0, dev.stderr);
 });
 
+test('A-44: dev starts anew when schedules.toml comes or changes, and waits for a bad one to be mended', async () => {
+  const folder = folderWith({ 'blueprints/echo.ts': echoModule });
+  const file = join(folder, 'schedules.toml');
+  const dev = start(folder, 'dev', '--port', '0');
+  const url = await dev.says(listening);
+  await dev.says(/access +open: whoever/);
+  const listed = async (): Promise<string> => {
+    const { stdout } = await runIn(folder, ['schedules', 'list', '--json', '--url', url]);
+    const { schedules } = JSON.parse(stdout) as { schedules: { name: string; rule: string }[] };
+    return schedules.map(({ name, rule }) => `${name} ${rule}`).join();
+  };
+  const upAgain = (times: number) => dev.says(new RegExp(`(?:access +open[\\s\\S]*){${times}}`));
+  writeFileSync(file, '[a]\nblueprint = "echo"\nevery = "1h"\n');
+  await dev.says(/schedules\.toml changed: starting anew\n/);
+  await upAgain(2);
+  assert.equal(await listed(), 'a every 1h');
+  writeFileSync(file, '[a]\nblueprint = "gone"\nevery = "1h"\n');
+  await dev.says(/there is no blueprint "gone"\n[\s\S]*waiting for a change\n/, 'stderr');
+  writeFileSync(file, '[a]\nblueprint = "echo"\nevery = "x"\n');
+  await dev.says(/\[a\] every: .*\n[\s\S]*waiting for a change\n/, 'stderr');
+  writeFileSync(file, '[a]\nblueprint = "echo"\nevery = "2h"\n');
+  await upAgain(3);
+  assert.equal(await listed(), 'a every 2h');
+  assert.equal(await dev.stop('SIGINT'), 0, dev.stderr);
+});
+
 test('a reader that has seen enough is no failure', async () => {
   const config = start(folderWith({}), 'config');
   config.child.stdout?.destroy();
@@ -131,7 +157,7 @@ test('a reader that has seen enough is no failure', async () => {
 test('a start with --watch and without a server is the server meanwhile, and says for whom', async () => {
   const folder = folderWith({ 'blueprints/double.ts': doubleModule, 'worker.js': doubleWorker });
   const watch = start(folder, 'jobs', 'start', 'double', '--input', '{"number":2}', '--watch');
-  const url = await watch.says(/is the server of \S+ while it watches: .* --url (\S+)`/, 'stderr');
+  const url = await watch.says(/is a server of \S+ while it watches: .* --url (\S+)`/, 'stderr');
   const worker = start(folder, 'worker', 'worker.js', '--url', url, '--heartbeat', '200ms');
   assert.equal(await watch.ended(), 0, watch.stderr);
   await worker.says(/heartbeat failed, trying again/, 'stderr');

@@ -8,6 +8,8 @@ import { devCommand } from './commands/dev.ts';
 import { dlqCommand } from './commands/dlq.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { jobsCommand } from './commands/jobs.ts';
+import { migrateCommand } from './commands/migrate.ts';
+import { moveCommand } from './commands/move.ts';
 import { schedulesCommand } from './commands/schedules.ts';
 import { serveCommand } from './commands/serve.ts';
 import { traceCommand } from './commands/trace.ts';
@@ -31,6 +33,8 @@ const commands = {
   blueprints: blueprintsCommand,
   schedules: schedulesCommand,
   doctor: doctorCommand,
+  migrate: migrateCommand,
+  move: moveCommand,
   config: configCommand,
 };
 

@@ -15,6 +15,7 @@ import { createDeadLetters, type DeadLetters } from './dead-letters.ts';
 import { createFiles, type Files } from './files.ts';
 import { Http } from './http.ts';
 import { createJobs, type Jobs, type WatchOptions } from './jobs.ts';
+import { createSchedules, type Schedules } from './schedules.ts';
 import { createSignals, type Signals } from './signals.ts';
 import { followEvents } from './streams.ts';
 
@@ -36,6 +37,7 @@ export interface Client {
   readonly signals: Signals;
   readonly approvals: Approvals;
   readonly deadLetters: DeadLetters;
+  readonly schedules: Schedules;
   readonly files: Files;
   readonly blueprints: {
     list(): Promise<readonly BlueprintView[]>;
@@ -90,6 +92,7 @@ export function createClient({
     signals: createSignals(parts),
     approvals: createApprovals(http),
     deadLetters: createDeadLetters(http),
+    schedules: createSchedules(http),
     files: createFiles(http),
     blueprints: blueprintMethods(http),
     workers: workerMethods(http),

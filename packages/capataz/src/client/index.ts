@@ -13,6 +13,12 @@ export type { DeadLettersAnswer, DeadLetterView } from '../protocol/dead-letters
 export { CapatazError, type ErrorCode } from '../protocol/errors.ts';
 export type { FileContent, FileLinkAnswer, FileView, UploadAnswer } from '../protocol/files.ts';
 export type {
+  SchedulesAnswer,
+  ScheduleView,
+  SlotOutcome,
+  SlotRecordView,
+} from '../protocol/schedules-api.ts';
+export type {
   ApprovalLinkAnswer,
   ApprovalsAnswer,
   ApprovalView,
@@ -39,4 +45,5 @@ export type {
   WatchedEvent,
   WatchOptions,
 } from './jobs.ts';
+export type { Schedules } from './schedules.ts';
 export type { SentSignal, Signals, SignalToSend } from './signals.ts';

@@ -1,50 +1,53 @@
-import { isFinal, type JobStatus, jobStatuses } from '../core/status.ts';
-import type { CreateJob, JobsPort } from '../engine/ports.ts';
-import { CapatazError } from '../protocol/errors.ts';
+import type { SlotOutcome } from '../protocol/schedules-api.ts';
 import { dueSlots } from '../schedule/catch-up.ts';
-import { type OpenRun, overlapStart } from '../schedule/overlap.ts';
 import type { Plan } from '../schedule/plan.ts';
-import { type Schedule, slotKey } from '../schedule/schedule.ts';
+import type { Schedule } from '../schedule/schedule.ts';
+import { type SlotStep, slotSteps, slotsIn } from '../schedule/slot-steps.ts';
 import type { CancelTimer, Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
+import type { SlotRecord, StoredSchedule } from '../store/contract.ts';
+import { ScheduleRow, type ScheduleStore } from './schedule-row.ts';
+import { instantText, SlotJobs, type SlotStarted, type SlotStartParts } from './slot-start.ts';
 
-export interface SlotRunnerParts {
+/** Told once of each slot, by whichever instance has noted it. */
+export type SlotMeter = (schedule: string, outcome: SlotOutcome, slots: number) => void;
+
+export interface SlotRunnerParts extends SlotStartParts {
   readonly schedule: Schedule;
   readonly plan: Plan;
-  /** Whose jobs they are. */
-  readonly client: string;
-  readonly jobs: Pick<JobsPort, 'create' | 'list' | 'cancel'>;
+  readonly store: ScheduleStore;
   readonly clock: Clock;
   readonly log: Log;
+  readonly meter: SlotMeter;
 }
 
-/** The wall clock may be set while a runner sleeps, so that it looks at it now and then. */
+/**
+ * The wall clock may be set while a runner sleeps, and another instance may have resumed the schedule,
+ * so that it looks now and then.
+ */
 const longestSleepMs = 60_000;
 const retryMs = 5_000;
-/** Jobs that are looked at for the last slot: later ones of the same time may have been first. */
-const lastJobs = 20;
-const maxOpen = 1_000;
-
-/** A quarantined job waits for a person, who would not find it again. */
-const openStatuses: readonly JobStatus[] = jobStatuses.filter(
-  (status) => !isFinal(status) && status !== 'quarantined',
-);
 
 /**
- * Starts the job of each slot of one schedule. Any number of them may work on one store: the key of
- * a slot makes it one job, and what was dealt with is read from the jobs that are there.
+ * Deals with the slots of one schedule. Any number of them may work on one store: the key of a slot
+ * makes it one job, and what was dealt with is read before, and noted after.
  */
 export class SlotRunner {
   readonly #parts: SlotRunnerParts;
+  readonly #jobs: SlotJobs;
+  readonly #row: ScheduleRow;
   readonly #stopping = new AbortController();
   #cancelAlarm: CancelTimer = () => undefined;
   #passing: Promise<void> = Promise.resolve();
-  #startedAt = 0;
-  /** The last slot that was dealt with; where there is none, when this began. Null: not yet read. */
-  #handled: number | null = null;
+  /** Null: it only pauses and resumes what others run. */
+  #startedAt: number | null = null;
+  #hasCaughtUp = false;
+  #hasToldAhead = false;
 
   constructor(parts: SlotRunnerParts) {
     this.#parts = parts;
+    this.#jobs = new SlotJobs(parts);
+    this.#row = new ScheduleRow(parts.store, parts.schedule.name);
   }
 
   start(): void {
@@ -59,121 +62,127 @@ export class SlotRunner {
     await this.#passing;
   }
 
+  /** No slot starts any more, on whatever instance, until it is resumed. */
+  pause(by: string): Promise<StoredSchedule> {
+    return this.#row.pause(true, by);
+  }
+
+  /** What came in the pause is caught up with at once. */
+  async resume(by: string): Promise<StoredSchedule> {
+    const stored = await this.#row.pause(false, by);
+    this.#look();
+    return stored;
+  }
+
   #sleep(ms: number): void {
+    this.#cancelAlarm();
     if (this.#stopping.signal.aborted) return;
-    this.#cancelAlarm = this.#parts.clock.after(ms, () => {
-      this.#passing = this.#pass();
-    });
+    this.#cancelAlarm = this.#parts.clock.after(ms, () => this.#look());
+  }
+
+  /** After a pass that is under way. */
+  #look(): void {
+    if (this.#startedAt === null) return;
+    this.#passing = this.#passing.then(() => this.#pass());
   }
 
   async #pass(): Promise<void> {
-    const { log, schedule } = this.#parts;
+    if (this.#stopping.signal.aborted) return;
+    const { clock, log, schedule } = this.#parts;
     let ms = retryMs;
     try {
-      ms = await this.#startDue();
+      const nextAt = await this.#deal();
+      // Time has gone on, and may have been set.
+      ms = Math.min(longestSleepMs, Math.max(1, nextAt - clock.now()));
     } catch (error) {
       const fields = { schedule: schedule.name, error };
       if (!this.#stopping.signal.aborted)
-        log.warn('a slot could not be started; again soon', fields);
+        log.warn('a schedule could not be looked at; again soon', fields);
     }
     this.#sleep(ms);
   }
 
-  /** @returns after how long to look again. */
-  async #startDue(): Promise<number> {
-    const { clock, log, plan, schedule } = this.#parts;
-    this.#handled ??= await this.#lastSlot();
-    const handled = this.#handled;
+  /** @returns when to look again. */
+  async #deal(): Promise<number> {
+    const { clock, plan, schedule } = this.#parts;
+    let stored = await this.#read();
     const now = clock.now();
-    const state = { handled, isPaused: schedule.isPaused, resumedAt: null };
-    const { due, blackedOut, passed, nextAt } = dueSlots(plan, state, now, schedule.catchUp);
-    for (const { slot } of due) {
-      if (this.#stopping.signal.aborted) return 0;
-      await this.#startJob(slot);
-      this.#handled = slot;
+    const { handled, resumedAt } = stored;
+    this.#tellIfAhead(handled, now);
+    const found = dueSlots(plan, { handled, resumedAt }, now, schedule.catchUp);
+    for (const step of slotSteps(plan, handled, found, schedule.catchUp)) {
+      if (schedule.isPaused || stored.pausedAt !== null) break;
+      if (this.#stopping.signal.aborted) break;
+      // Another instance was quicker.
+      if (step.last <= stored.handled) continue;
+      stored = await this.#take(step, stored);
     }
-    const { name } = schedule;
-    if (passed !== null) {
-      const [first, last] = [instantText(passed.first), instantText(passed.last)];
-      log.warn('missed slots are not caught up with', { schedule: name, first, last });
-    }
-    for (const { slot, blackout } of blackedOut) {
-      const fields = { schedule: name, blackout, last: instantText(slot) };
-      log.info('slots are left out in a blackout', fields);
-    }
-    const omitted = blackedOut.at(-1)?.slot ?? handled;
-    this.#handled = Math.max(this.#handled, passed?.last ?? handled, omitted);
-    return Math.min(longestSleepMs, Math.max(1, (nextAt ?? Number.POSITIVE_INFINITY) - now));
+    return found.nextAt ?? Number.POSITIVE_INFINITY;
   }
 
-  async #startJob(slot: number): Promise<void> {
-    const { schedule, jobs, log } = this.#parts;
-    const { name, overlap } = schedule;
-    const open = overlap === 'cancel_previous' ? await this.#openRuns() : [];
-    const { onBusy, cancel } = overlapStart(overlap, slot, open);
-    for (const job of cancel) await this.#cancel(job, slot);
-    const [answer] = await jobs.create([this.#request(slot, onBusy)]);
-    const fields = { schedule: name, slot: instantText(slot) };
-    if (!(answer instanceof CapatazError)) {
-      if (answer?.created === true) log.debug('a slot has its job', { ...fields, job: answer.id });
-    } else if (answer.code === 'SKIPPED') {
-      log.warn('a slot is left out: the job of an earlier one has not ended', fields);
-    } else {
-      if (answer.retryable) throw answer;
-      log.error('a slot has no job: it was refused', { ...fields, error: answer });
-    }
-  }
-
-  #request(slot: number, onBusy: 'skip' | 'queue' | null): CreateJob {
-    const { schedule, client } = this.#parts;
-    const { name, start } = schedule;
-    const { client: _, attributes, ...given } = start;
-    const key = slotKey(name, slot);
-    return {
-      ...given,
-      client,
-      attributes: { ...attributes, schedule: name, slot: instantText(slot) },
-      // A slot has one job, also when its entry was changed between two tries.
-      idempotency: { key, bodyHash: key },
-      ...(onBusy === null ? {} : { concurrency: { key: `schedule/${name}`, limit: 1, onBusy } }),
-    };
-  }
-
-  async #cancel(job: string, slot: number): Promise<void> {
-    const { jobs, schedule } = this.#parts;
-    const reason = `replaced by the slot ${instantText(slot)} of the schedule ${schedule.name}`;
-    try {
-      await jobs.cancel(job, `schedule ${schedule.name}`, reason);
-    } catch (error) {
-      // It has ended by itself meanwhile.
-      if (!(error instanceof CapatazError) || error.retryable) throw error;
-    }
-  }
-
-  async #openRuns(): Promise<OpenRun[]> {
-    return this.#runs({ status: openStatuses, limit: maxOpen });
-  }
-
-  async #lastSlot(): Promise<number> {
+  /** The last slot that has a job counts, also where whoever started it could not note it any more. */
+  async #read(): Promise<StoredSchedule> {
+    const stored = await this.#row.read();
+    if (stored !== null && this.#hasCaughtUp) return stored;
     const now = this.#parts.clock.now();
-    const slots = (await this.#runs({ limit: lastJobs })).map(({ slot }) => slot);
-    const past = slots.filter((slot) => slot <= now);
-    return past.length === 0 ? this.#startedAt : Math.max(...past);
+    const last = await this.#jobs.last(now);
+    const known = stored ?? (await this.#row.begin(last?.slot ?? this.#startedAt ?? now));
+    this.#hasCaughtUp = true;
+    if (last === null || last.slot <= known.handled) return known;
+    const { slot, job: jobId } = last;
+    const started = { outcome: 'started', jobId, reason: null, wasCreated: false } as const;
+    return this.#note({ first: slot, last: slot }, started, known);
   }
 
-  async #runs(query: {
-    readonly status?: readonly JobStatus[];
-    readonly limit: number;
-  }): Promise<OpenRun[]> {
-    const { schedule, client, jobs } = this.#parts;
-    const found = await jobs.list({ ...query, client, attributes: { schedule: schedule.name } });
-    return found.flatMap(({ id, options: { attributes } }) => {
-      const slot = typeof attributes.slot === 'string' ? Date.parse(attributes.slot) : Number.NaN;
-      return Number.isNaN(slot) ? [] : [{ job: id, slot }];
-    });
+  /** Some clock has been wrong: this one, or that of whoever dealt with that slot. */
+  #tellIfAhead(handled: number, now: number): void {
+    if (this.#hasToldAhead || handled <= now + longestSleepMs) return;
+    this.#hasToldAhead = true;
+    const { log, schedule } = this.#parts;
+    const about = { schedule: schedule.name, last: instantText(handled) };
+    log.warn('the last slot lies ahead of the clock: nothing starts until then', about);
   }
-}
 
-function instantText(instant: number): string {
-  return new Date(instant).toISOString();
+  async #take(step: SlotStep, stored: StoredSchedule): Promise<StoredSchedule> {
+    const { action, reason } = step;
+    const done: SlotStarted =
+      action === 'start'
+        ? await this.#jobs.start(step.last)
+        : { outcome: action, jobId: null, reason, wasCreated: false };
+    return this.#note(step, done, stored);
+  }
+
+  async #note(
+    { first, last }: Pick<SlotStep, 'first' | 'last'>,
+    { wasCreated, ...became }: SlotStarted,
+    stored: StoredSchedule,
+  ): Promise<StoredSchedule> {
+    const { clock, meter, plan, schedule } = this.#parts;
+    const record = { first, last, ...became, at: clock.now() };
+    const noted = await this.#row.note(stored, record, wasCreated);
+    if (noted.isNoted) {
+      meter(schedule.name, record.outcome, slotsIn(plan, record));
+      this.#tell(record);
+    }
+    return noted.stored;
+  }
+
+  #tell({ first, last, outcome, jobId, reason }: SlotRecord): void {
+    const { log, schedule } = this.#parts;
+    const slots = { first: instantText(first), last: instantText(last) };
+    const why = reason === null ? {} : { reason };
+    const about = { schedule: schedule.name, ...slots, ...why };
+    switch (outcome) {
+      case 'started':
+        return log.debug('a slot has its job', { ...about, job: jobId ?? '' });
+      case 'busy':
+        return log.warn('a slot is left out: the job of an earlier one has not ended', about);
+      case 'blackout':
+        return log.info('slots are left out in a blackout', about);
+      case 'missed':
+        return log.warn('missed slots are not caught up with', about);
+      case 'refused':
+        return log.error('a slot has no job: it was refused', about);
+    }
+  }
 }

@@ -19,6 +19,7 @@ import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import { MovableClock } from '../std/movable-clock.ts';
 import type { Random } from '../std/random.ts';
+import { blackoutCalendar } from './blackout-calendar.ts';
 import { busAt } from './bus-at.ts';
 import { busSink, judgeBus } from './bus-sink.ts';
 import {
@@ -28,10 +29,10 @@ import {
   type Setup,
   type Surroundings,
 } from './composition.ts';
-import { engineOptions } from './engine-options.ts';
+import { engineOptions, instanceOf } from './engine-options.ts';
 import { checkExposure, isOpenToWorkers } from './exposure.ts';
-import { checkSchedules, configuredSchedules, slotRunners } from './job-schedules.ts';
-import { localFiles } from './local-files.ts';
+import { checkSchedules, configuredSchedules, JobSchedules } from './job-schedules.ts';
+import { localFiles, sweepScratch } from './local-files.ts';
 import { type OpenedStore, openStore } from './open-store.ts';
 import { OwnClients } from './own-clients.ts';
 import { createSchedules } from './schedules.ts';
@@ -48,6 +49,8 @@ export interface StartOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Default true. Else they can be seen, paused and resumed, and no slot of them starts. */
+  readonly runsSchedules?: boolean;
   /** In development a changed graph under the same version is a warning, not an end. */
   readonly allowChangedGraphs?: boolean;
 }
@@ -70,7 +73,7 @@ interface Starting extends StartOptions, OpenedStore {
  * @throws CapatazError CONFIG_INVALID, BLUEPRINT_INVALID, BLUEPRINT_CHANGED, STORE_IN_USE, …
  */
 export async function startServer(options: StartOptions): Promise<RunningServer> {
-  const { config, composition, clock, log } = options;
+  const { config, composition, clock, log, runsSchedules = true } = options;
   const entries = accessEntries(config);
   checkExposure(config, entries, clock);
   if (clock instanceof MovableClock) {
@@ -80,7 +83,9 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const setup = { config, settings: options.settings, clock, log };
   const found = await allBlueprints(composition, setup);
   const schedules = configuredSchedules(config, clock.now());
-  checkSchedules(schedules, config.schedules, { blueprints: found, entries });
+  if (runsSchedules) {
+    checkSchedules(schedules, config.schedules, { blueprints: found, entries });
+  }
   let drainMs = 0;
   const closing = new AsyncDisposableStack();
   try {
@@ -129,7 +134,8 @@ async function startParts(
   const listening =
     bus === null ? [] : await made(composition.subscriptions ?? [], { ...surroundings, bus });
   const subscriptions = new Subscriptions(listening, starting);
-  const { engine, http } = await createParts(starting, blueprints, subscriptions);
+  const parts = await createParts(starting, blueprints, subscriptions);
+  const { engine, http, jobSchedules } = parts;
   const feeds = (await made(composition.feeds ?? [], surroundings)).map(
     (options) => new Feed(options, { events: engine.events, clock, log }),
   );
@@ -140,6 +146,7 @@ async function startParts(
   });
   const url = await listen(http, config);
   starting.clients.listensAt(url);
+  await sweepScratch(config, clock.now());
   await engine.start({ allowChangedGraphs: starting.allowChangedGraphs ?? false });
   starting.publishUrl(url);
   if (surroundings.bus === null) await warnOfEvents(starting);
@@ -152,23 +159,13 @@ async function startParts(
   await composition.onStart?.(server);
   closing.defer(() => allOf(schedules, (schedule) => schedule.stop(drainMs())));
   for (const schedule of schedules) schedule.start();
-  startSlots(starting, engine);
+  // What starts jobs stops before the engine does.
+  closing.defer(() => jobSchedules.stop());
+  if (starting.runsSchedules ?? true) jobSchedules.start();
   // They come last and stop first: what they handle may use everything else.
   closing.defer(() => subscriptions.stop());
   subscriptions.start();
   return server;
-}
-
-/** The jobs of `schedules.toml`; what starts them stops before the engine does. */
-function startSlots(
-  { name, entries, schedules, closing, clock, log }: Starting,
-  engine: Engine,
-): void {
-  const { jobs } = engine;
-  const client = defaultClient(name, entries);
-  const runners = slotRunners(schedules, { client, jobs, clock, log });
-  closing.defer(() => allOf(runners, (runner) => runner.stop()));
-  for (const runner of runners) runner.start();
 }
 
 /** Whose jobs are those that nobody else's name stands on. */
@@ -182,13 +179,21 @@ async function warnOfEvents({ store, log }: Starting): Promise<void> {
   log.warn('events wait for a bus, and none is configured: set bus_url', { events: outbox });
 }
 
+interface Parts {
+  readonly engine: Engine;
+  readonly http: HttpServer;
+  readonly jobSchedules: JobSchedules;
+}
+
 async function createParts(
-  { name, config, entries, clients, store, surroundings, composition, closing, ...world }: Starting,
+  starting: Starting,
   blueprints: readonly Blueprint[],
   subscriptions: Subscriptions,
-): Promise<{ readonly engine: Engine; readonly http: HttpServer }> {
-  const { clock, random, log } = world;
-  const shared = { clock, random, log, ...localFiles({ config, clock, random, log }) };
+): Promise<Parts> {
+  const { name, config, entries, schedules, clients, store } = starting;
+  const { surroundings, composition, closing, clock, random, log } = starting;
+  const instance = instanceOf(config);
+  const shared = { clock, random, log, ...localFiles({ config, instance, clock, random, log }) };
   const breakers = new Breakers({ clock, log, judge: judgeBus });
   const { bus } = surroundings;
   // In process the names of who listens vanish with it: before they are back an event would pass by.
@@ -213,8 +218,14 @@ async function createParts(
     observer: metrics,
     blueprints,
     ...engineOptions(config),
+    blackouts: blackoutCalendar(schedules.blackouts),
     liveForMs: (name) => subscriptions.liveForMs(name),
     client: clientReader(entries),
+  });
+  const jobSchedules = new JobSchedules(schedules, {
+    ...{ store, clock, log, jobs: engine.jobs, file: config.schedules },
+    client: defaultClient(name, entries),
+    meter: (...told) => metrics.onSlots(...told),
   });
   const routes = await made(composition.routes ?? [], surroundings);
   const http = createHttpServer({
@@ -228,13 +239,14 @@ async function createParts(
     },
     version: packageVersion(),
     publicUrl: config.publicUrl,
+    schedules: jobSchedules,
     metrics: {
       scrape: (accept) => metrics.scrape(accept),
       token: config.metricsToken,
     },
     furtherRoutes: [...testClockRoutes(clock), ...routes],
   });
-  return { engine, http };
+  return { engine, http, jobSchedules };
 }
 
 /** Those of the folder and those in code; one that is in both counts once. */

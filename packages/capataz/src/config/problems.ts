@@ -1,4 +1,5 @@
 import { CapatazError } from '../protocol/errors.ts';
+import type { JsonObject } from '../std/json.ts';
 
 /** One thing that is wrong, and where: file (or environment, or flags), entry and field. */
 export interface Problem {
@@ -17,11 +18,15 @@ export class Problems {
     this.#found.push({ where, message: message.replaceAll(credentials, '***@') });
   }
 
-  /** @throws CapatazError CONFIG_INVALID that lists every problem, if there is one. */
-  throwIfAny(): void {
+  /**
+   * @param details of the error, beside the problems
+   * @throws CapatazError CONFIG_INVALID that lists every problem, if there is one.
+   */
+  throwIfAny(details: JsonObject = {}): void {
     if (this.#found.length === 0) return;
     const lines = this.#found.map(({ where, message }) => `${where}: ${message}`);
     throw new CapatazError('CONFIG_INVALID', lines.join('\n'), {
+      ...details,
       problems: this.#found.map(({ where, message }) => ({ where, message })),
     });
   }

@@ -64,7 +64,7 @@ export function readSchedules(
   const problems = new Problems();
   const { blackouts, ...rest } = readToml(file, problems) ?? {};
   const found = schedulesOf(rest, blackouts, { file, zone, problems });
-  problems.throwIfAny();
+  problems.throwIfAny({ schedules: file });
   for (const schedule of found.schedules) {
     if (planOf(schedule, found.blackouts).nextStart(now) !== null) continue;
     const [field, reason] =
@@ -73,7 +73,7 @@ export function readSchedules(
         : [' blackouts', 'they leave no slot that'];
     problems.add(`${file}: [${schedule.name}]${field}`, `${reason} ever starts`);
   }
-  problems.throwIfAny();
+  problems.throwIfAny({ schedules: file });
   return found;
 }
 

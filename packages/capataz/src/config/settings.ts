@@ -38,6 +38,13 @@ export const settings = {
     meaning:
       'PostgreSQL in place of the embedded store, which any number of servers may share: `postgres://user:password@host:5432/database`, with `?schema=` for one that is not `capataz`.',
   },
+  storeDirectUrl: {
+    type: 'string',
+    default: null,
+    secret: true,
+    meaning:
+      'The PostgreSQL server itself, where `store_url` goes through a pooler that lends connections for one transaction: for migrations, and to hear of other servers’ work.',
+  },
   storeConnections: {
     type: 'integer',
     default: 4,
@@ -180,6 +187,13 @@ export const settings = {
     default: '10m',
     range: [1_000, 2_592_000_000],
     meaning: 'How long nobody may offer a blueprint version before its jobs are quarantined.',
+  },
+  history: {
+    type: 'choice',
+    default: 'on',
+    choices: ['on', 'off'],
+    meaning:
+      'Whether the history of a job outlives it. `off`: it is deleted in the commit that ends the job; only the embedded store can do that so far.',
   },
   retentionAge: {
     type: 'duration',

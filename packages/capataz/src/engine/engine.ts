@@ -1,73 +1,34 @@
-import type { Blueprint } from '../core/blueprint.ts';
-import type { ClientInfo } from '../core/handler.ts';
-import { isFinal } from '../core/status.ts';
-import { FileCleaner } from '../files/cleaner.ts';
-import type { FilesOptions } from '../files/contract.ts';
+import type { FileCleaner } from '../files/cleaner.ts';
 import { CapatazError } from '../protocol/errors.ts';
-import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
-import type { Random } from '../std/random.ts';
 import type { Store } from '../store/contract.ts';
-import { aboutJob } from './about-job.ts';
 import { announce } from './announce.ts';
-import { HeldAttempts } from './attempts.ts';
+import { dispatchParts, fileCleaner, relayOf, removeFiles } from './assembly.ts';
+import { type BlackoutGate, noBlackouts } from './blackout-gate.ts';
 import { Caretaker } from './caretaker.ts';
-import { type CircuitOptions, Circuits } from './circuits.ts';
-import { type Committed, Committer } from './committer.ts';
+import { Circuits } from './circuits.ts';
+import type { Committer } from './committer.ts';
 import { DeadLetters } from './dead-letters.ts';
 import { Decider } from './decider.ts';
-import { Deference } from './deference.ts';
+import type { Deference } from './deference.ts';
 import { Executor } from './executor.ts';
-import { JobCache } from './job-cache.ts';
 import { Jobs } from './jobs.ts';
 import { Live } from './live.ts';
-import { Lobby } from './lobby.ts';
+import type { Lobby } from './lobby.ts';
 import { Neighbours } from './neighbours.ts';
-import type { EngineObserver } from './observer.ts';
+import type { EngineOptions } from './options.ts';
 import type { EnginePorts } from './ports.ts';
-import { Profiles } from './profiles.ts';
 import { Registry } from './registry.ts';
-import { defaultRelay, type EventSink, Relay, type RelayOptions } from './relay.ts';
+import type { Relay } from './relay.ts';
 import type { OnForgotten } from './retention.ts';
-import { defaultSettings, type EngineSettings } from './settings.ts';
+import { defaultSettings } from './settings.ts';
 import { Signals } from './signals.ts';
 import { Timekeeper } from './timekeeper.ts';
-import {
-  defaultTimeoutMonitor,
-  TimeoutMonitor,
-  type TimeoutMonitorOptions,
-} from './timeout-monitor.ts';
+import { defaultTimeoutMonitor, TimeoutMonitor } from './timeout-monitor.ts';
 import { WhyReader } from './why.ts';
 import { Workers } from './workers.ts';
 
-export interface EngineOptions {
-  readonly store: Store;
-  readonly blueprints: readonly Blueprint[];
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Names this process among those that share the store. */
-  readonly instance: string;
-  /** What handlers and guards see of a client. */
-  readonly client: (name: string) => ClientInfo;
-  readonly log: Log;
-  readonly settings?: Partial<EngineSettings>;
-  /** Told of ended jobs that the store has forgotten, so that files of theirs can go, too. */
-  readonly onForgotten?: OnForgotten;
-  /** Where the files of jobs are kept. Default: jobs have none. */
-  readonly files?: FilesOptions;
-  /** Where events go. Default: they stay in the outbox until a start with a sink. */
-  readonly sink?: EventSink;
-  readonly relay?: Partial<RelayOptions>;
-  readonly timeoutMonitor?: Partial<TimeoutMonitorOptions>;
-  /**
-   * For how long a bus subscription has been live, ms; null: there is none of this name. Default: all
-   * have been for ever.
-   */
-  readonly liveForMs?: (subscription: string) => number | null;
-  /** When a worker that keeps losing tasks is left alone. Default: as any breaker. */
-  readonly circuits?: CircuitOptions;
-  readonly observer?: EngineObserver;
-}
+export type { EngineOptions } from './options.ts';
 
 /** Grace for workers whose silence ended while no instance was alive: the longest usual heartbeat. */
 const graceMs = 15_000;
@@ -101,40 +62,17 @@ export class Engine implements EnginePorts {
   readonly #cleaner: FileCleaner | null;
   readonly #neighbours: Neighbours;
   readonly #deference: Deference | null;
+  readonly #gate: BlackoutGate;
   #ready = false;
 
   constructor(options: EngineOptions) {
-    const { store, random } = options;
+    const { store } = options;
     const settings = { ...defaultSettings, ...options.settings };
     const registry = new Registry(options.blueprints);
-    const held = new HeldAttempts();
-    const profiles = new Profiles();
-    const deference: Deference | null = store.capabilities.shared
-      ? new Deference({
-          ...options,
-          profiles,
-          elsewhere: () => workers.elsewhere(),
-          loads: () => store.loads(),
-          offer: (wake) => committer.offer([wake]),
-        })
-      : null;
-    const lobby = new Lobby({
-      held,
-      random,
-      profiles,
-      ...(deference === null ? {} : { deference }),
-    });
-    const cache = new JobCache();
-    const shared = {
-      ...options,
-      settings,
-      registry,
-      held,
-      lobby,
-      cache,
-      maxTransitions: settings.maxTransitions,
-    };
-    const committer: Committer = new Committer(shared);
+    const dispatch = dispatchParts(options, () => workers);
+    const { committer, deference } = dispatch;
+    const { maxTransitions } = settings;
+    const shared = { ...options, ...dispatch, settings, registry, maxTransitions };
     const circuits = new Circuits({
       ...shared,
       options: options.circuits ?? {},
@@ -148,7 +86,8 @@ export class Engine implements EnginePorts {
     });
     const offerLease = (): ReturnType<Executor['offerLease']> => executor.offerLease();
     const { liveForMs = () => Number.POSITIVE_INFINITY } = options;
-    const decider = new Decider({ ...shared, committer, offerLease, liveForMs });
+    const { blackouts = noBlackouts } = options;
+    const decider = new Decider({ ...shared, blackouts, offerLease, liveForMs });
     const live: Live = new Live(store);
     const workers: Workers = new Workers({
       ...shared,
@@ -187,7 +126,7 @@ export class Engine implements EnginePorts {
       committer,
       decider,
       executor,
-      why: new WhyReader({ store, registry, workers: () => workers.list() }),
+      why: new WhyReader({ store, registry, blackouts, workers: () => workers.list() }),
       progress: (jobId) => live.progress(jobId),
     });
     this.signals = new Signals({ store, registry, decider, committer });
@@ -197,14 +136,14 @@ export class Engine implements EnginePorts {
       onWorkers: (ids) => workers.refresh(ids),
       onCommits: async () => {
         timekeeper.wakeIn(othersDeadlinesMs);
-        await workers.recount();
-        await Promise.all([committer.handOutBacklog(), live.catchUp()]);
+        await Promise.all([workers.recount(), committer.followQueue(), live.catchUp()]);
       },
     });
     this.#deference = deference;
+    this.#gate = dispatch.gate;
     this.#store = store;
     this.#committer = committer;
-    this.#lobby = lobby;
+    this.#lobby = dispatch.lobby;
     this.#executor = executor;
     this.#decider = decider;
     this.#timekeeper = timekeeper;
@@ -260,6 +199,7 @@ export class Engine implements EnginePorts {
   async stop({ drainMs }: { readonly drainMs: number }): Promise<void> {
     this.#ready = false;
     this.workers.stop();
+    this.#gate.stop();
     this.#deference?.stop();
     const alone = this.#neighbours.stop();
     this.#caretaker.stop();
@@ -290,34 +230,6 @@ export class Engine implements EnginePorts {
       );
     }
   }
-}
-
-function fileCleaner({ files, store, clock, log }: EngineOptions): FileCleaner | null {
-  if (files === undefined) return null;
-  const mayRemove = async (jobId: string): Promise<boolean> => {
-    const job = await store.job(jobId);
-    return job === null || (!files.keep && isFinal(job.status));
-  };
-  return new FileCleaner({ files, mayRemove, about: (id) => aboutJob(store, id), clock, log });
-}
-
-/** Quarantined jobs are none that have ended, and keep theirs. */
-function removeFiles({ done }: Committed, cleaner: FileCleaner): void {
-  for (const { outcome } of done) {
-    if (isFinal(outcome.job.status)) cleaner.onEnded(outcome.job.id);
-  }
-}
-
-function relayOf({
-  sink,
-  relay = {},
-  ...parts
-}: {
-  readonly sink: EventSink | undefined;
-  readonly relay: Partial<RelayOptions> | undefined;
-} & Omit<ConstructorParameters<typeof Relay>[0], 'sink' | 'options'>): Relay | null {
-  if (sink === undefined) return null;
-  return new Relay({ ...parts, sink, options: { ...defaultRelay, ...relay } });
 }
 
 export function createEngine(options: EngineOptions): Engine {

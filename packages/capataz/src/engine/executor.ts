@@ -187,7 +187,10 @@ export class Executor {
     const others = leases.filter(({ jobId, token }) => !this.#isOurs(jobId, token));
     if (others.length < leases.length) await this.renew();
     const applied = await this.#decider?.all(
-      others.map(({ jobId, token }) => ({ jobId, signal: () => ({ type: 'handler_lost', token }) })),
+      others.map(({ jobId, token }) => ({
+        jobId,
+        signal: () => ({ type: 'handler_lost', token }),
+      })),
     );
     if (applied?.some(({ type }) => type === 'done')) await this.sweep();
     const notHeld = applied?.filter(({ type }) => type === 'not_held').length ?? 0;

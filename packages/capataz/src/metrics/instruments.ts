@@ -16,7 +16,7 @@ export const counterNames = {
   dispatchFailures: 'dispatch_failures_total',
 } as const;
 
-/** Every metric there is, by the names of the lifecycle seed; the last three are ours. */
+/** Every metric there is, by the names of the lifecycle seed; the last four are ours. */
 export type Instruments = ReturnType<typeof createInstruments>;
 
 /** All durations are seconds, as is usual with Prometheus; the seed's names don't say so. */
@@ -75,6 +75,11 @@ export function createInstruments(registry: Registry) {
       'Bus subscriptions of this process: 1 live, 0 down',
       ['subscription'],
     ),
+    scheduleSlots: counter(
+      'schedule_slots_total',
+      'Slots of schedules by what became of them: started, busy, blackout, missed or refused. A run of slots that was left out at once counts as 1,000 at most',
+      ['schedule', 'outcome'],
+    ),
     loopLag: gauge(
       'event_loop_lag_seconds',
       'Longest lag of the event loop of this process in the last 15 seconds',
@@ -85,7 +90,11 @@ export function createInstruments(registry: Registry) {
 function makersFor(registry: Registry) {
   const registers = [registry];
   return {
-    counter: (name: string, help: string): Counter => new Counter({ name, help, registers }),
+    counter: <L extends string = never>(
+      name: string,
+      help: string,
+      labelNames: readonly L[] = [],
+    ): Counter<L> => new Counter({ name, help, labelNames, registers }),
     gauge: <L extends string = never>(
       name: string,
       help: string,

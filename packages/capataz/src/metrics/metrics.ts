@@ -3,6 +3,7 @@ import type { Breaker } from '../breaker/breaker.ts';
 import type { WorkerStatus } from '../core/status.ts';
 import type { Committed } from '../engine/committer.ts';
 import type { EngineObserver } from '../engine/observer.ts';
+import type { SlotOutcome } from '../protocol/schedules-api.ts';
 import type { Clock } from '../std/clock.ts';
 import type { OutboxEvent, OutboxVerdict } from '../store/contract.ts';
 import { Exemplars, openMetricsType } from './exemplars.ts';
@@ -102,6 +103,10 @@ export class Metrics implements EngineObserver {
     this.#instruments[name].inc();
     this.#exemplars.counted(counterNames[name], event.correlationId);
     this.#instruments.eventPublishDuration.observe(tookMs / 1_000);
+  }
+
+  onSlots(schedule: string, outcome: SlotOutcome, slots: number): void {
+    this.#instruments.scheduleSlots.inc({ schedule, outcome }, slots);
   }
 
   onWorkerCame(worker: string): void {

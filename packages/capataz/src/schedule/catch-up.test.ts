@@ -27,7 +27,7 @@ const catchUp = (policy: CatchUp['policy'], limit = 100): CatchUp => ({
   toleranceMs: minute,
 });
 
-const seen = (handled: number): ScheduleState => ({ handled, isPaused: false, resumedAt: null });
+const seen = (handled: number): ScheduleState => ({ handled, resumedAt: null });
 
 /** The hours that are started at `now`, and those that are passed over. */
 function hours(state: ScheduleState, now: number, how: CatchUp): { due: number[]; passed: string } {
@@ -71,12 +71,13 @@ test('slots in a blackout are told, and the one before it is caught up with', ()
   assert.equal(found.nextAt, 14 * hour);
 });
 
-test('B-050: what came in a pause was not missed', () => {
-  const now = 9 * hour + 30 * minute;
-  const paused = { handled: 2 * hour, isPaused: true, resumedAt: null };
-  assert.deepEqual(dueSlots(everyHour(), paused, now, catchUp('all')).due, []);
-  const resumed = { handled: 2 * hour, isPaused: false, resumedAt: 9 * hour + minute };
-  assert.deepEqual(hours(resumed, now, catchUp('all')), { due: [], passed: 'none' });
+test('B-050: what came in a pause was missed, however short ago, and what comes after it is not', () => {
+  const resumed = { handled: 2 * hour, resumedAt: 9 * hour + minute / 2 };
+  const at = 9 * hour + minute;
+  assert.deepEqual(hours(resumed, at, catchUp('skip')), { due: [], passed: '3-9' });
+  assert.deepEqual(hours(resumed, at, catchUp('last')), { due: [9], passed: '3-8' });
+  assert.deepEqual(hours(resumed, at, catchUp('all')).due, [3, 4, 5, 6, 7, 8, 9]);
+  assert.deepEqual(hours(resumed, 10 * hour, catchUp('last')), { due: [10], passed: '3-9' });
 });
 
 test('with jitter a slot that is not yet due is neither started nor lost', () => {

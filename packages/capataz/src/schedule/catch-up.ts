@@ -16,8 +16,7 @@ export interface CatchUp {
 export interface ScheduleState {
   /** The last slot that was dealt with, or when the schedule was first seen. */
   readonly handled: number;
-  readonly isPaused: boolean;
-  /** When the last pause ended: what came in it was not missed but unwanted. */
+  /** When the last pause ended: what should have begun before was missed, however short ago. */
   readonly resumedAt: number | null;
 }
 
@@ -32,18 +31,18 @@ export interface DueSlots {
   readonly nextAt: number | null;
 }
 
-/** What is to be done at `now`. Whoever did it remembers the last slot up to `now` that was due. */
+/** What is to be done at `now`; what was done is remembered as `handled`. */
 export function dueSlots(
   plan: Plan,
   state: ScheduleState,
   now: number,
   catchUp: CatchUp,
 ): DueSlots {
-  if (state.isPaused) return { due: [], blackedOut: [], passed: null, nextAt: null };
-  const after = Math.max(state.handled, state.resumedAt ?? state.handled);
+  let nextAt = plan.nextStart(now);
+  const after = state.handled;
+  const resumedAt = state.resumedAt ?? Number.NEGATIVE_INFINITY;
   const due: PlannedSlot[] = [];
   const blackedOut: PlannedSlot[] = [];
-  let nextAt = plan.nextStart(now);
   let missed = 0;
   let slot = plan.slots.previous(now + 1);
   for (
@@ -56,7 +55,7 @@ export function dueSlots(
     if (startsAt === null) blackedOut.push(planned);
     else if (startsAt > now) nextAt = startsAt;
     else {
-      const isMissed = now - startsAt > catchUp.toleranceMs;
+      const isMissed = now - startsAt > catchUp.toleranceMs || startsAt <= resumedAt;
       if (isMissed && missed >= roomFor(catchUp, due.length - missed)) break;
       if (isMissed) missed += 1;
       due.push(planned);

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { EnginePorts } from '../engine/ports.ts';
 import type { FilesOptions } from '../files/contract.ts';
 import type { LinkKey } from '../files/links.ts';
+import type { ScheduleView } from '../protocol/schedules-api.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Random } from '../std/random.ts';
@@ -24,6 +25,15 @@ export interface MetricsSource {
   readonly token: string | null;
 }
 
+/** The schedules of jobs, as far as a client sees them: those whose jobs are its own. */
+export interface SchedulesPort {
+  list(client: string): Promise<readonly ScheduleView[]>;
+  /** @throws SCHEDULE_NOT_FOUND */
+  pause(name: string, client: string): Promise<ScheduleView>;
+  /** One that is paused in its file stays so. @throws SCHEDULE_NOT_FOUND */
+  resume(name: string, client: string): Promise<ScheduleView>;
+}
+
 /** What every route works with. */
 export interface ServerContext {
   readonly engine: EnginePorts;
@@ -38,6 +48,8 @@ export interface ServerContext {
   /** Null: jobs have no files here. */
   readonly files: FilesOptions | null;
   readonly uploads: Uploads;
+  /** Null: there are none, nor routes for them. */
+  readonly schedules: SchedulesPort | null;
   /** Null: there is no `/metrics`. */
   readonly metrics: MetricsSource | null;
   /** What links for people begin with, without a slash at its end. Null: they are paths. */

@@ -20,7 +20,7 @@ import { type Random, systemRandom } from '../std/random.ts';
 import { RateCap } from '../std/rate-cap.ts';
 import type { Access } from './access.ts';
 import { closeGracefully } from './close.ts';
-import type { MetricsSource, ServerContext } from './context.ts';
+import type { MetricsSource, SchedulesPort, ServerContext } from './context.ts';
 import { correlationHeader, correlationOf } from './correlation.ts';
 import { defaultLimits, type Limits } from './limits.ts';
 import { LiveFeed } from './live-feed.ts';
@@ -55,6 +55,8 @@ export interface HttpServerOptions {
   readonly publicUrl?: string | null;
   /** Default: the machine's. */
   readonly random?: Random;
+  /** Default: there are none, and no routes for them. */
+  readonly schedules?: SchedulesPort;
   /** Default: there is no `/metrics`. */
   readonly metrics?: MetricsSource;
   /** An application's own, beside ours. @throws CONFIG_INVALID for one that takes what ours take. */
@@ -85,6 +87,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     limits,
     closing: closing.signal,
     files: options.files ?? null,
+    schedules: options.schedules ?? null,
     metrics: options.metrics ?? null,
     publicUrl: options.publicUrl ?? null,
     uploads: new WeakSet(),

@@ -52,6 +52,16 @@ test('A-63: on a terminal a line is one line, and a stack follows', () => {
   assert.match(lines[1] ?? '', /ERROR broke\nError: why\n {4}at /);
 });
 
+test('A-71: a line for people has the time of the zone, one for programs that of UTC', () => {
+  const clock = new VirtualClock({ now: Date.UTC(2026, 6, 1, 22, 30) });
+  const lines: string[] = [];
+  const to = { write: (text: string) => lines.push(text) };
+  for (const format of ['pretty', 'json'] as const)
+    createLog({ format, zone: 'Europe/Berlin', to, clock }).info('hello');
+  assert.match(lines[0] ?? '', /^00:30:00\.000 INFO/);
+  assert.match(lines[1] ?? '', /"time":"2026-07-01T22:30:00\.000Z"/);
+});
+
 test('A-63: the line of a hand-out names job, task, attempt, worker and correlation id', async () => {
   const { lines, log } = written('json', 'debug');
   await using served = await serveEngine({ blueprints: [echoBlueprint], log });

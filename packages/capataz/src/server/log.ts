@@ -1,13 +1,15 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 import { type Clock, systemClock } from '../std/clock.ts';
 import type { Log, LogFields, LogLevel } from '../std/log.ts';
-import { prettyLine } from './pretty-line.ts';
+import { prettyLine, timeIn } from './pretty-line.ts';
 
 export interface LogOptions {
   /** Least level that is written. Default `info`. */
   readonly level?: LogLevel;
-  /** `pretty`: one line for people, with local time. Default `json`, with time in UTC. */
+  /** `pretty`: one line for people, with the time of `zone`. Default `json`, with time in UTC. */
   readonly format?: 'json' | 'pretty';
+  /** IANA zone. Default: that of the process. */
+  readonly zone?: string;
   /** Where lines go. Default: standard output. */
   readonly to?: { write(text: string): unknown };
   readonly clock?: Clock;
@@ -17,11 +19,13 @@ export interface LogOptions {
 export function createLog({
   level = 'info',
   format = 'json',
+  zone,
   to = process.stdout,
   clock = systemClock,
 }: LogOptions = {}): Log {
+  const time = timeIn(zone);
   const destination: DestinationStream = {
-    write: (line) => to.write(format === 'pretty' ? prettyLine(line) : line),
+    write: (line) => to.write(format === 'pretty' ? prettyLine(line, time) : line),
   };
   const logger = pino(
     {

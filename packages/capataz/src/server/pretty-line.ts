@@ -2,7 +2,7 @@
 const placed = new Set(['time', 'level', 'message', 'error']);
 
 /** `12:03:04.123 INFO  message job=… worker=…`; an error's stack follows on lines of its own. */
-export function prettyLine(json: string): string {
+export function prettyLine(json: string, time: Intl.DateTimeFormat): string {
   // Our own logger wrote the line.
   const line = JSON.parse(json) as Readonly<Record<string, unknown>>;
   const level = String(line.level).toUpperCase().padEnd(5);
@@ -11,13 +11,23 @@ export function prettyLine(json: string): string {
     .map(
       ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
     );
-  return `${localTime(String(line.time))} ${level} ${line.message}${fields.join('')}${errorText(line.error)}\n`;
+  return `${timeOf(String(line.time), time)} ${level} ${line.message}${fields.join('')}${errorText(line.error)}\n`;
 }
 
-function localTime(iso: string): string {
-  const time = new Date(iso);
-  const milliseconds = String(time.getMilliseconds()).padStart(3, '0');
-  return `${time.toTimeString().slice(0, 8)}.${milliseconds}`;
+/** The wall's time in a zone; default: that of the process. */
+export function timeIn(zone: string | undefined): Intl.DateTimeFormat {
+  // The Swedish form is ISO's, but for the comma.
+  return new Intl.DateTimeFormat('sv-SE', {
+    ...(zone === undefined ? {} : { timeZone: zone }),
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
+  });
+}
+
+function timeOf(iso: string, time: Intl.DateTimeFormat): string {
+  return time.format(new Date(iso)).replace(',', '.');
 }
 
 function errorText(error: unknown): string {

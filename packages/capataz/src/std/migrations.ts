@@ -22,3 +22,34 @@ export function migrationsIn(folder: URL): Migration[] {
     };
   });
 }
+
+/** As a schema itself remembers it. */
+export interface AppliedMigration {
+  readonly number: number;
+  readonly name: string;
+  readonly breaking: boolean;
+}
+
+/** A later program changed the schema in a way that this one can't read. */
+export class SchemaNewer extends Error {
+  readonly migration: string;
+
+  constructor(migration: string) {
+    super(
+      `was changed by a newer version (migration ${migration}), and this one can't read it: use the newer version.`,
+    );
+    this.migration = migration;
+  }
+}
+
+/** Those that a schema lacks, in order. @throws SchemaNewer */
+export function pendingOf(
+  applied: readonly AppliedMigration[],
+  known: readonly Migration[],
+): Migration[] {
+  const newest = known.at(-1)?.number ?? 0;
+  const foreign = applied.find(({ number, breaking }) => number > newest && breaking);
+  if (foreign !== undefined) throw new SchemaNewer(foreign.name);
+  const done = new Set(applied.map(({ number }) => number));
+  return known.filter(({ number }) => !done.has(number));
+}

@@ -9,15 +9,10 @@ import type { Choice } from '../core/strategy.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import type { JsonValue } from '../std/json.ts';
 import type { DeadLetter, DeadLetterQuery, OutboxPage, OutboxVerdict } from './outbox-contract.ts';
+import type { ScheduleChange, ScheduleOutcome, StoredSchedule } from './schedule-contract.ts';
 
-export type {
-  DeadLetter,
-  DeadLetterQuery,
-  LetterPlace,
-  OutboxEvent,
-  OutboxPage,
-  OutboxVerdict,
-} from './outbox-contract.ts';
+export type * from './outbox-contract.ts';
+export type * from './schedule-contract.ts';
 
 /**
  * # The store
@@ -159,6 +154,15 @@ export interface Store {
    * ones are never touched. @returns how many.
    */
   forgetLetters(olderThanMs: number, limit: number): Promise<number>;
+
+  /** What is remembered of schedules, by ascending name: all, or those of these that are there. */
+  schedules(names?: readonly string[]): Promise<StoredSchedule[]>;
+
+  /**
+   * Remembers what was done about a schedule, or that it is paused, and makes its row where there is
+   * none. Of several that read the same `handled` and move it on, one is `done`.
+   */
+  keepSchedule(name: string, change: ScheduleChange): Promise<ScheduleOutcome>;
 
   /**
    * Attempts that have been ASSIGNED, or SCHEDULED, for longer than this without a sign of work, the

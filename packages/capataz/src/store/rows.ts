@@ -1,5 +1,6 @@
 import type { HistoryEntry, StoredEntry } from '../core/history.ts';
 import type { Task } from '../core/job.ts';
+import type { ScheduleOutcome, SlotRecord, StoredSchedule } from './contract.ts';
 import type { Deadlines } from './rules.ts';
 
 /** What rows of every store on a database have in common. */
@@ -20,7 +21,7 @@ export function attemptOf(row: AttemptColumns): Task['attempt'] {
 }
 
 export function deadlinesOf({ timers }: { readonly timers: string }): Deadlines {
-  return JSON.parse(timers) as Deadlines;
+  return timers === '{}' ? {} : (JSON.parse(timers) as Deadlines);
 }
 
 export interface HistoryRow {
@@ -38,4 +39,34 @@ export function entriesOf({ seq, at, count, entries }: HistoryRow): StoredEntry[
     seq: first + index,
     at,
   }));
+}
+
+export interface ScheduleRow {
+  readonly name: string;
+  readonly handled: number;
+  readonly paused_at: number | null;
+  readonly resumed_at: number | null;
+  readonly changed_by: string | null;
+  readonly recent: string;
+}
+
+export function scheduleOf(row: ScheduleRow): StoredSchedule {
+  return {
+    name: row.name,
+    handled: row.handled,
+    pausedAt: row.paused_at,
+    resumedAt: row.resumed_at,
+    changedBy: row.changed_by,
+    recent: JSON.parse(row.recent) as SlotRecord[],
+  };
+}
+
+/** Rows of schedules are never removed: there is one where something was changed. */
+export function scheduleOutcome(
+  isDone: boolean,
+  [schedule]: readonly StoredSchedule[],
+): ScheduleOutcome {
+  return isDone && schedule !== undefined
+    ? { type: 'done', schedule }
+    : { type: 'stale', schedule: schedule ?? null };
 }

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../std/clock.ts';
 import { assert } from '../std/assert.ts';
+import { systemClock } from '../std/clock.ts';
 import { freePorts, type TestService, whenUp } from './services.ts';
 import { until } from './until.ts';
 
@@ -33,7 +33,10 @@ export class PrivatePostgres implements TestService {
     this.port = port;
     this.#isOwnFolder = folder === undefined;
     this.#folder = folder ?? mkdtempSync(join(tmpdir(), 'capataz-postgres-'));
-    this.#settings = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    this.#settings = Object.entries(settings).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ]);
   }
 
   static isInstalled(): boolean {
@@ -154,7 +157,8 @@ function isAlive(pid: number): boolean {
   return existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 }
 
-function serverUser(): { uid: number; gid: number } | null {
+/** The server refuses to run as root. */
+export function serverUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const [uid, gid] = ['-u', '-g'].map((flag) =>
     Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout),

@@ -1,3 +1,5 @@
+import { JobSchedules } from '../compose/job-schedules.ts';
+import type { Schedules } from '../config/schedules-file.ts';
 import type { Blueprint } from '../core/blueprint.ts';
 import { createEngine, type Engine } from '../engine/engine.ts';
 import type { EnginePorts, WorkersPort } from '../engine/ports.ts';
@@ -27,6 +29,8 @@ export interface ServedEngineOptions {
   readonly start?: boolean;
   /** Where events go. Default: they stay in the outbox. */
   readonly sink?: EventSink;
+  /** Default: there are none. */
+  readonly schedules?: Schedules;
   readonly breakers?: readonly BreakerSource[];
   readonly publicUrl?: string;
   /** Default: the metrics are for everybody. */
@@ -45,9 +49,13 @@ export class ServedEngine implements AsyncDisposable {
   /** What was asked of the workers port, as it happens. */
   readonly calls: CallRecorder;
 
+  readonly #jobSchedules: JobSchedules;
+
   constructor(
+    jobSchedules: JobSchedules,
     parts: Pick<ServedEngine, 'url' | 'engine' | 'store' | 'clock' | 'server' | 'calls'>,
   ) {
+    this.#jobSchedules = jobSchedules;
     this.url = parts.url;
     this.engine = parts.engine;
     this.store = parts.store;
@@ -61,6 +69,7 @@ export class ServedEngine implements AsyncDisposable {
     // What still runs is cut at once: the drain's end is an alarm of the virtual clock.
     await this.clock.advance(0);
     await closed;
+    await this.#jobSchedules.stop();
     await this.engine.stop({ drainMs: 0 });
     await this.store.close();
   }
@@ -86,8 +95,13 @@ export async function serveEngine(options: ServedEngineOptions): Promise<ServedE
     ...(options.sink === undefined ? {} : { sink: options.sink }),
     ...(options.files === undefined ? {} : { files: options.files }),
   });
+  const jobSchedules = new JobSchedules(options.schedules ?? { schedules: [], blackouts: {} }, {
+    ...{ store, clock, log, jobs: engine.jobs, file: 'schedules.toml', client: 'dev' },
+    meter: (...told) => metrics.onSlots(...told),
+  });
   const calls = new CallRecorder();
   if (options.start !== false) await engine.start();
+  jobSchedules.start();
   const server = createHttpServer({
     engine: recorded(engine, calls),
     access: createAccess(options.access ?? openMode),
@@ -95,6 +109,7 @@ export async function serveEngine(options: ServedEngineOptions): Promise<ServedE
     log,
     version: '0.0.0-test',
     publicUrl: options.publicUrl ?? null,
+    schedules: jobSchedules,
     metrics: {
       scrape: (accept) => metrics.scrape(accept),
       token: options.metricsToken ?? null,
@@ -103,7 +118,7 @@ export async function serveEngine(options: ServedEngineOptions): Promise<ServedE
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
   const url = await server.listen({ host: '127.0.0.1', port: 0 });
-  return new ServedEngine({ url, engine, store, clock, server, calls });
+  return new ServedEngine(jobSchedules, { url, engine, store, clock, server, calls });
 }
 
 /** `pollEnded`: a poll came back, with tasks or without. */

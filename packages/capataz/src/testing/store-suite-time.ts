@@ -241,6 +241,34 @@ export function leaseTests(test: StoreTest): void {
   });
 }
 
+export function forgottenWorkerTests(test: StoreTest): void {
+  test('a worker is forgotten by its registration, and not by an earlier one', async ({
+    store,
+  }) => {
+    await store.saveWorker(workerOf('w2'), 9 * second);
+    await store.saveWorker(workerOf('w1'), 9 * second);
+    const ids = async (...among: string[]): Promise<string[]> =>
+      (await store.workers(among.length === 0 ? undefined : among)).map(({ worker }) => worker.id);
+    await store.removeWorker('w2', 'an earlier registration');
+    assert.deepEqual(await ids(), ['w1', 'w2']);
+    assert.deepEqual(await ids('w2', 'unknown'), ['w2']);
+    await store.removeWorker('w2', 'w2-1');
+    await store.removeWorker('w2', 'w2-1');
+    assert.deepEqual(await ids(), ['w1']);
+  });
+
+  test('a worker that is forgotten leaves what it held where it is', async ({ store }) => {
+    await store.saveWorker(workerOf('w1'), 9 * second);
+    await store1(store, dispatching('a'));
+    const task = await claim1(store);
+    assert.deepEqual((await store.causes({ id: 'a' }))[0]?.watched, [task.id]);
+    await store.removeWorker('w1', 'w1-1');
+    assert.deepEqual(await store.heldBy('w1'), [task]);
+    assert.deepEqual(await store.loads(), new Map([['w1', 1]]));
+    assert.deepEqual((await store.causes({ id: 'a' }))[0]?.watched, []);
+  });
+}
+
 export function workerTests(test: StoreTest): void {
   test('a worker is stored as it registered last, and its silence is moved by touches', async ({
     store,
@@ -268,30 +296,8 @@ export function workerTests(test: StoreTest): void {
     assert.deepEqual((await store.due(9)).due, [
       { type: 'silence', worker: 'w2', at: clock.now() },
     ]);
-    assert.deepEqual(
-      (await store.workers(['w2', 'unknown'])).map(({ worker }) => worker.id),
-      ['w2'],
-    );
-    await store.removeWorker('w2', 'an earlier registration');
-    assert.equal((await store.workers()).length, 2);
     await store.removeWorker('w2', 'w2-1');
-    await store.removeWorker('w2', 'w2-1');
-    assert.deepEqual(
-      (await store.workers()).map(({ worker }) => worker.id),
-      ['w1'],
-    );
     assert.deepEqual(await dueNames(store), []);
-  });
-
-  test('a worker that is forgotten leaves what it held where it is', async ({ store }) => {
-    await store.saveWorker(workerOf('w1'), 9 * second);
-    await store1(store, dispatching('a'));
-    const task = await claim1(store);
-    assert.deepEqual((await store.causes({ id: 'a' }))[0]?.watched, [task.id]);
-    await store.removeWorker('w1', 'w1-1');
-    assert.deepEqual(await store.heldBy('w1'), [task]);
-    assert.deepEqual(await store.loads(), new Map([['w1', 1]]));
-    assert.deepEqual((await store.causes({ id: 'a' }))[0]?.watched, []);
   });
 
   test('S-37 silences that ended while nobody was there get one grace', async ({

@@ -30,8 +30,15 @@ import {
   queueTests,
 } from './store-suite-queue.ts';
 import { forgetTests, forgottenKeyTests, forgottenTests } from './store-suite-retention.ts';
+import { scheduleTests } from './store-suite-schedules.ts';
 import { shareTests, waiterTests } from './store-suite-shares.ts';
-import { deadlineTests, leaseTests, taskDeadlineTests, workerTests } from './store-suite-time.ts';
+import {
+  deadlineTests,
+  forgottenWorkerTests,
+  leaseTests,
+  taskDeadlineTests,
+  workerTests,
+} from './store-suite-time.ts';
 import {
   childTests,
   fanOutTests,
@@ -43,11 +50,12 @@ import {
 const parts = {
   changes: [creationTests, changeTests, taskStepTests, limitTests],
   queue: [queueTests, orderTests, claimTests, claimSizeTests, laneTests],
-  time: [deadlineTests, taskDeadlineTests, leaseTests, workerTests],
+  time: [deadlineTests, taskDeadlineTests, leaseTests, workerTests, forgottenWorkerTests],
   waits: [fanOutTests, joinTests, childTests, waitDeadlineTests, memoTests],
   inbox: [earlySignalTests, inboxTests, seenTests, letterTests, attributeTests],
   shares: [shareTests, waiterTests],
   outbox: [outboxTests, deadLetterTests, deadLetterRoomTests, stuckTests],
+  schedules: [scheduleTests],
   retention: [forgetTests, forgottenTests, forgottenKeyTests],
   reads: [historyTests, eventTests, readTests, causeTests, payloadTests, restartTests],
 };

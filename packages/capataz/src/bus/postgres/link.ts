@@ -7,9 +7,9 @@ import {
   loadDriver,
 } from '../../postgres/driver.ts';
 import { isLost, outage, sqlState } from '../../postgres/errors.ts';
-import { migrateSchema, SchemaNewer } from '../../postgres/migrate.ts';
+import { migrateSchema } from '../../postgres/migrate.ts';
 import { type Clock, delay } from '../../std/clock.ts';
-import { type Migration, migrationsIn } from '../../std/migrations.ts';
+import { type Migration, migrationsIn, SchemaNewer } from '../../std/migrations.ts';
 import { sqlTexts } from '../../std/sql-texts.ts';
 import { BusError } from '../contract.ts';
 import { messageOf } from '../envelope.ts';

@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
 import type { RunningServer } from '../../compose/composition.ts';
 import type { EffectiveConfig } from '../../config/load.ts';
-import { type SettingName, settingNames } from '../../config/settings.ts';
+import { type SettingName, settingNames, settingOf } from '../../config/settings.ts';
 import { storeName } from '../../config/store-place.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import type { Log } from '../../std/log.ts';
@@ -40,7 +40,7 @@ interface Flags {
 
 export function devCommand(context: CliContext): Command {
   const command = new Command('dev').description(
-    'Develop: a server on this machine alone, with everything on disk in one folder. It starts anew when a blueprint or worker module changes.',
+    'Develop: a server on this machine alone, with everything on disk in one folder. It starts anew when a blueprint or worker module or schedules.toml changes.',
   );
   command.option(
     '-w, --worker <module>',
@@ -91,7 +91,7 @@ async function develop(command: Command, flags: Flags, context: CliContext): Pro
   }
 }
 
-/** A module that does not load is told, and waited for: its author is just mending it. */
+/** A module that does not load is told, and waited for, as is a bad schedule: its author is just mending it. */
 async function begin(
   { config, own }: Configs,
   flags: Flags,
@@ -117,7 +117,8 @@ async function begin(
 
 function isMendable(error: unknown): boolean {
   if (!(error instanceof CapatazError)) return false;
-  return error.code === 'BLUEPRINT_INVALID' || error.details?.module !== undefined;
+  const { module, schedules } = error.details ?? {};
+  return error.code === 'BLUEPRINT_INVALID' || module !== undefined || schedules !== undefined;
 }
 
 /** On a terminal the log would bury what is worth seeing; who asks for it gets it. */
@@ -182,7 +183,7 @@ function blueprintsLine(folder: string | null, names: string): string {
 
 /** @returns the file that changed, or null when the process is to stop. */
 async function changeOrStop(
-  { values: { blueprints } }: EffectiveConfig,
+  { values: { blueprints, schedules } }: EffectiveConfig,
   { worker }: Flags,
   { clock, directory }: CliContext,
   signal: AbortSignal,
@@ -193,7 +194,10 @@ async function changeOrStop(
     if (signal.aborted) return done(null);
     signal.addEventListener('abort', () => done(null), { once: true });
   });
-  return Promise.race([nextChange([...folders], clock, signal), stopped]);
+  // One that is not there yet may come.
+  const file = schedules ?? resolve(directory, String(settingOf('schedules').default));
+  const watched = { folders: [...folders], files: [file] };
+  return Promise.race([nextChange(watched, clock, signal), stopped]);
 }
 
 async function end({ server, workers }: Round): Promise<void> {

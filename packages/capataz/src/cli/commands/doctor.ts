@@ -1,22 +1,23 @@
 import { Command } from 'commander';
+import { storeName } from '../../config/store-place.ts';
 import { sessionOf } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit.ts';
-import { checkFolder, type Finding, repairFolder } from '../limbo-check.ts';
+import { checkStore, type Finding, repairStore } from '../limbo-check.ts';
 import { addSettings } from '../options.ts';
 import type { Printer } from '../output.ts';
 
 export function doctorCommand(context: CliContext): Command {
   const command = new Command('doctor')
     .description(
-      'Check, on the machine of the data folder, that every open job has something that makes it move on. Ends with 1 if one has not. Changes nothing without --repair.',
+      'Check, past the server, that every open job of the store has something that makes it move on. Ends with 1 if one has not. Changes nothing without --repair.',
     )
     .option(
       '--repair',
       'Quarantine those that have not, so that they can be redriven or dismissed. No server may run on the data folder meanwhile.',
     )
     .option('--json', 'Write JSON.');
-  addSettings(command, ['dataDir']);
+  addSettings(command, ['dataDir', 'storeUrl']);
   return command.action((flags: { repair?: true }) => examine(command, context, flags));
 }
 
@@ -25,13 +26,18 @@ async function examine(
   context: CliContext,
   { repair = false }: { readonly repair?: boolean },
 ): Promise<void> {
-  const { config, print, asJson } = sessionOf(command, context, ['dataDir', 'timeZone']);
-  const { dataDir } = config.values;
+  const { config, print, asJson } = sessionOf(command, context, [
+    'dataDir',
+    'storeUrl',
+    'timeZone',
+  ]);
+  const { dataDir, storeUrl } = config.values;
   const { name } = context.application;
-  const look = repair ? repairFolder : checkFolder;
-  const { checked, findings } = await look(dataDir, context);
+  const look = repair ? repairStore : checkStore;
+  const { checked, findings } = await look(config.values, context);
   if (findings.some(({ repaired }) => !repaired)) context.exitCode = exitCodes.failed;
-  if (asJson) return print.json({ data_dir: dataDir, checked, findings });
+  const place = storeUrl === null ? { data_dir: dataDir } : { store: storeName(config.values) };
+  if (asJson) return print.json({ ...place, checked, findings });
   for (const finding of findings) tell(finding, print);
   const verdict = findings.length === 0 ? 'none is in limbo' : `${findings.length} in limbo`;
   print.line(`${checked} open jobs checked: ${verdict}`);

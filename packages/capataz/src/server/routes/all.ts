@@ -11,6 +11,7 @@ import { jobStartRoutes } from './job-starts.ts';
 import { jobRoutes } from './jobs.ts';
 import { metricsRoutes } from './metrics.ts';
 import { publicRoutes } from './public.ts';
+import { scheduleRoutes } from './schedules.ts';
 import { signalRoutes } from './signals.ts';
 import { socketRoutes } from './socket.ts';
 import { workerFileRoutes } from './worker-files.ts';
@@ -40,6 +41,7 @@ export function allRoutes(
     ...approvalRoutes(context),
     ...approvalPageRoutes(context),
     ...deadLetterRoutes(context),
+    ...scheduleRoutes(context),
     ...fileRoutes(context),
     ...blueprintRoutes(context),
     ...workerListRoutes(context),

@@ -19,7 +19,11 @@ export async function pollForTasks(context: ServerContext, call: Call): Promise<
   if (!watchDelivery(context, call.reply.raw, worker, tasks)) return gone(call);
   logHandOut(context, worker, tasks);
   const [first] = tasks;
-  if (first !== undefined && !isBatch) return ok(taskBody(first));
+  if (first !== undefined && !isBatch) {
+    // The body has it, too; several tasks have several.
+    if (first.spec.trace !== null) call.reply.header('traceparent', first.spec.trace);
+    return ok(taskBody(first));
+  }
   return ok({ tasks: tasks.map(batchTaskBody) });
 }
 

@@ -25,7 +25,10 @@ import type {
   News,
   OutboxPage,
   OutboxVerdict,
+  ScheduleChange,
+  ScheduleOutcome,
   Store,
+  StoredSchedule,
   StoredWorker,
   StuckAttempt,
   StuckQuery,
@@ -37,7 +40,7 @@ import { Chains, HandOutRoom } from '../rules.ts';
 import { StoreTime } from '../store-time.ts';
 import { applyChained } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
-import { copyOf, MemoryData, write } from './data.ts';
+import { copyOf, MemoryData } from './data.ts';
 import { addressed, post, unexpired } from './inbox.ts';
 import { deadLettersOf, forgetResolved, outboxPage, redrive, resolve, settle } from './outbox.ts';
 import {
@@ -57,6 +60,7 @@ import {
   withoutPayloads,
 } from './reads.ts';
 import { forgetEnded } from './retention.ts';
+import { keepSchedule, schedulesOf } from './schedules.ts';
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -117,7 +121,7 @@ class MemoryStore implements Store {
     for (const start of starts) applyStart(data, start, at);
     for (const { jobId, entries } of notes) {
       const job = data.open.get(jobId)?.job ?? data.ended.get(jobId);
-      if (job !== undefined) write(data, job, entries, at);
+      if (job !== undefined) data.write(job, entries, at);
     }
     const letterOutcomes = letters.map((letter) => post(data, letter, at));
     const room = new HandOutRoom();
@@ -302,6 +306,15 @@ class MemoryStore implements Store {
 
   async forgetLetters(olderThanMs: number, limit: number): Promise<number> {
     return forgetResolved(this.#data, this.#begin() - olderThanMs, limit);
+  }
+
+  async schedules(names?: readonly string[]): Promise<StoredSchedule[]> {
+    this.#begin();
+    return schedulesOf(this.#data, names);
+  }
+
+  async keepSchedule(name: string, change: ScheduleChange): Promise<ScheduleOutcome> {
+    return keepSchedule(this.#data, name, change, this.#begin());
   }
 
   async stuck(query: StuckQuery): Promise<StuckAttempt[]> {

@@ -1,23 +1,31 @@
 import type { ClientBase } from 'pg';
-import { migrateSchema, SchemaNewer } from '../../postgres/migrate.ts';
-import { CapatazError } from '../../protocol/errors.ts';
+import { type MigrateOptions, migrateSchema } from '../../postgres/migrate.ts';
 import { type Migration, migrationsIn } from '../../std/migrations.ts';
+import { storeNewer } from '../migrations.ts';
 
 export function readMigrations(): Migration[] {
   return migrationsIn(new URL('./migrations/', import.meta.url));
 }
 
-/** @throws CapatazError STORE_NEWER when a later program changed the schema in a way that this one can't read. */
+/** A look at it comes before any migration. */
+const moves =
+  'CREATE TABLE IF NOT EXISTS moves (state text NOT NULL, move text NOT NULL, other text NOT NULL)';
+
+/**
+ * @returns what was applied now.
+ * @throws CapatazError STORE_NEWER when a later program changed the schema in a way that this one can't read.
+ */
 export async function migrate(
   client: ClientBase,
   schema: string,
-  migrations = readMigrations(),
-): Promise<void> {
+  {
+    migrations = readMigrations(),
+    ...options
+  }: Omit<MigrateOptions, 'bootstrap'> & { readonly migrations?: readonly Migration[] } = {},
+): Promise<Migration[]> {
   try {
-    await migrateSchema(client, schema, migrations);
+    return await migrateSchema(client, schema, migrations, { ...options, bootstrap: moves });
   } catch (error) {
-    if (!(error instanceof SchemaNewer)) throw error;
-    const { message, migration } = error;
-    throw new CapatazError('STORE_NEWER', `The store ${message}`, { migration }, error);
+    throw storeNewer(error);
   }
 }

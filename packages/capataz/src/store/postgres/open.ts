@@ -1,3 +1,4 @@
+import type { ClientBase } from 'pg';
 import {
   clientConfig,
   type Driver,
@@ -5,19 +6,26 @@ import {
   loadDriver,
 } from '../../postgres/driver.ts';
 import { outage } from '../../postgres/errors.ts';
+import { appliedIn } from '../../postgres/migrate.ts';
 import { type Place, readPlace } from '../../postgres/place.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
+import type { Migration } from '../../std/migrations.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
 import type { Store } from '../contract.ts';
+import { pendingOf } from '../migrations.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
-import { Connections } from './connections.ts';
-import { migrate } from './migrate.ts';
-import { openPool } from './pool.ts';
+import { Announcer } from './announcer.ts';
+import type { Connections } from './connections.ts';
+import { migrate, readMigrations } from './migrate.ts';
+import { admit } from './occupancy.ts';
+import { Partitions } from './partitions.ts';
+import { openConnections } from './pool.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
+import { maxUnderWay } from './writer.ts';
 
 export interface PostgresStoreOptions {
   /**
@@ -25,6 +33,11 @@ export interface PostgresStoreOptions {
    * by default `capataz`; it is made if it is not there.
    */
   readonly url: string;
+  /**
+   * The server itself, past a pooler through which `url` goes and that lends a connection for one
+   * transaction: for migrations, and to listen. Default: there is no pooler.
+   */
+  readonly directUrl?: string;
   /** Connections besides the one that commits. Default 4. */
   readonly connections?: number;
   /** How long a connection may take to come about. Default 5 s. */
@@ -43,26 +56,34 @@ export interface PostgresStoreOptions {
 
 /** A migration may have a large table to change. */
 const migrationTimeoutMs = 3_600_000;
+const defaultTimeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
 
 /**
  * Opens a store that several instances share.
- * @throws CapatazError STORE_NEWER, STORE_UNAVAILABLE
+ * @throws CapatazError STORE_NEWER, STORE_IN_USE, STORE_MOVED, STORE_INCOMPLETE, STORE_UNAVAILABLE
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { connections = 4, clock } = options;
-  const { connectTimeoutMs = 5_000, statementTimeoutMs = 10_000, random = systemRandom } = options;
-  const { url, schema } = placeOf(options.url);
-  const name = `capataz ${schema}`;
-  const settings = { url, name, schema, connectTimeoutMs, statementTimeoutMs };
+  const { random = systemRandom } = options;
+  const { connectTimeoutMs, statementTimeoutMs } = { ...defaultTimeouts, ...options };
+  const { directUrl } = options;
+  const limits = { connectTimeoutMs, statementTimeoutMs };
+  const pooled = { ...placeOf(options.url), ...limits, isPooled: directUrl !== undefined };
+  const settings = directUrl === undefined ? pooled : { ...placeOf(directUrl), ...limits };
+  if (settings.schema !== pooled.schema)
+    throw new CapatazError('CONFIG_INVALID', 'both URLs of the store have to name the same schema');
   const driver = await installedDriver();
   await prepare(driver, { ...settings, statementTimeoutMs: migrationTimeoutMs });
-  const others = new Connections(openPool(driver, settings, connections));
-  const writing = new Connections(openPool(driver, settings, 1));
+  const others = openConnections(driver, pooled, { max: connections });
+  const writing = openConnections(driver, pooled, { max: maxUnderWay, commits: true });
+  const partitions = new Partitions(others);
+  await partitions.extend();
   const time = clock === undefined ? null : await givenTime(others, clock);
   const id = random.id();
   const wakeUps = new WakeUps({ driver, settings, clock: clock ?? systemClock, own: id });
+  const announcer = new Announcer(others, id);
   const givenNow = (): number | null => time?.now() ?? null;
-  return new OpenPostgresStore({ writing, others, givenNow, id, wakeUps });
+  return new OpenPostgresStore({ writing, others, partitions, announcer, givenNow, id, wakeUps });
 }
 
 /** As a store that serves one instance counts it: from the last instant that was stored. */
@@ -70,12 +91,27 @@ async function givenTime(connections: Connections, clock: Clock): Promise<StoreT
   return new StoreTime(clock, await new Reads(connections).now(0));
 }
 
-async function prepare(driver: Driver, settings: DriverSettings): Promise<void> {
+/**
+ * Brings the schema up to date.
+ * @returns what was applied now.
+ */
+async function prepare(driver: Driver, settings: DriverSettings): Promise<Migration[]> {
+  const { schema } = settings;
+  return withClient(driver, settings, (client) =>
+    migrate(client, schema, { admit: (isBreaking) => admit(client, schema, isBreaking) }),
+  );
+}
+
+async function withClient<T>(
+  driver: Driver,
+  settings: DriverSettings,
+  work: (client: ClientBase) => Promise<T>,
+): Promise<T> {
   const client = new driver.Client(clientConfig(driver, settings));
   client.on('error', () => undefined);
   try {
     await client.connect();
-    await migrate(client, settings.schema);
+    return await work(client);
   } catch (error) {
     const why = outage(error);
     throw why === null ? error : unavailable(why, error);
@@ -84,16 +120,28 @@ async function prepare(driver: Driver, settings: DriverSettings): Promise<void> 
   }
 }
 
-async function installedDriver(): Promise<Driver> {
+/** The same without opening it: what is pending, and with `apply` applied. Errors as there. */
+export async function migratePostgresStore(text: string, apply: boolean): Promise<Migration[]> {
+  const settings = { ...placeOf(text), ...defaultTimeouts };
+  const driver = await installedDriver();
+  if (apply) return prepare(driver, settings);
+  return withClient(driver, settings, async (client) =>
+    pendingOf(await appliedIn(client, settings.schema), readMigrations()),
+  );
+}
+
+/** @throws CapatazError STORE_UNAVAILABLE */
+export async function installedDriver(): Promise<Driver> {
   const driver = await loadDriver();
   if (driver !== null) return driver;
   const message = 'The PostgreSQL store needs the package pg: npm install pg';
   throw new CapatazError('STORE_UNAVAILABLE', message);
 }
 
-function placeOf(url: string): Place {
+/** @throws CapatazError CONFIG_INVALID */
+export function placeOf(url: string): Place & { readonly name: string } {
   const place = readPlace(url, 'capataz');
   if ('problem' in place)
     throw new CapatazError('CONFIG_INVALID', `the URL of the store ${place.problem}`);
-  return place;
+  return { ...place, name: `capataz ${place.schema}` };
 }

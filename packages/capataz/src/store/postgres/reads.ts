@@ -13,12 +13,13 @@ import type {
   JobEvent,
   JobQuery,
   OutboxEvent,
+  StoredSchedule,
   StoredWorker,
   StuckAttempt,
   StuckQuery,
 } from '../contract.ts';
 import { addressKey } from '../memory/inbox.ts';
-import { entriesOf, type HistoryRow } from '../rows.ts';
+import { entriesOf, type HistoryRow, type ScheduleRow, scheduleOf } from '../rows.ts';
 import type { Connections } from './connections.ts';
 import { jobList } from './job-list.ts';
 import { type JobRow, jobOf, type TaskRow, taskOf } from './rows.ts';
@@ -62,7 +63,12 @@ export class Reads {
         const { text, parameters } = jobList(name, query, among);
         return session.allOf(text, parameters);
       };
-      return (await Promise.all([list('list-hot', hot), list('list-ended', ended)])).flat();
+      // What has a correlation id or an attribute is found by that, and sorted.
+      const isFew = query.correlationId !== undefined || query.attributes !== undefined;
+      const prepared = isFew ? [] : [session.all('list-in-order')];
+      const lists = [list('list-hot', hot), list('list-ended', ended)];
+      const [rows] = await Promise.all([Promise.all(lists), ...prepared]);
+      return rows.flat();
     });
     return rows
       .sort((a, b) => (a.id < b.id ? 1 : -1))
@@ -155,6 +161,11 @@ export class Reads {
       lastSeenAt,
       silentAt,
     }));
+  }
+
+  async schedules(names?: readonly string[]): Promise<StoredSchedule[]> {
+    const rows = await this.#connections.read<ScheduleRow>('read-schedules', names ?? null);
+    return rows.map(scheduleOf);
   }
 
   async orphans(

@@ -23,7 +23,10 @@ import type {
   News,
   OutboxPage,
   OutboxVerdict,
+  ScheduleChange,
+  ScheduleOutcome,
   Store,
+  StoredSchedule,
   StoredWorker,
   StuckAttempt,
   StuckQuery,
@@ -31,20 +34,24 @@ import type {
   WorkerTouch,
   WorkOutcome,
 } from '../contract.ts';
+import { scheduleOutcome } from '../rows.ts';
 import type { Connections } from './connections.ts';
 import { causes, counts, duePage } from './gauges.ts';
+import type { Partitions } from './partitions.ts';
 import { type EventRow, eventOf, Reads } from './reads.ts';
 import { forgetEnded } from './retention.ts';
 import type { WakeUps } from './wake-ups.ts';
 import { Writer, type WriterParts } from './writer.ts';
 
-/** `writing` is one connection, on which commits follow one another. */
+/** `writing` is for commits alone: as many connections as may be under way. */
 export interface PostgresParts extends WriterParts {
+  /** By which other instances know whose commit they are told of. */
+  readonly id: string;
   readonly others: Connections;
   readonly wakeUps: WakeUps;
 }
 
-/** Commits go one after the other over a connection of their own; what else there is does not wait. */
+/** Commits go over connections of their own; what else there is does not wait. */
 export class OpenPostgresStore implements Store {
   readonly capabilities: Capabilities = { name: 'postgres', durable: true, shared: true };
   readonly #writing: Connections;
@@ -52,6 +59,7 @@ export class OpenPostgresStore implements Store {
   readonly #wakeUps: WakeUps;
   readonly #reads: Reads;
   readonly #writer: Writer;
+  readonly #partitions: Partitions;
   readonly #givenNow: () => number | null;
   readonly #id: string;
   #latest = 0;
@@ -65,6 +73,7 @@ export class OpenPostgresStore implements Store {
     this.#wakeUps = parts.wakeUps;
     this.#reads = new Reads(parts.others);
     this.#writer = new Writer(parts);
+    this.#partitions = parts.partitions;
   }
 
   subscribe(listener: (news: News) => void): () => void {
@@ -229,6 +238,21 @@ export class OpenPostgresStore implements Store {
     return rows[0]?.count ?? 0;
   }
 
+  schedules(names?: readonly string[]): Promise<StoredSchedule[]> {
+    return this.#reads.schedules(names);
+  }
+
+  async keepSchedule(name: string, change: ScheduleChange): Promise<ScheduleOutcome> {
+    const { expected, handled = null, recent, pause } = change;
+    const given = this.#givenNow();
+    const text = recent === undefined ? null : canonicalJson(recent);
+    const wanted = [handled, text, pause?.isPaused ?? null, pause?.by ?? null] as const;
+    const statement = expected === null ? 'schedule-insert' : 'schedule-keep';
+    const first = expected === null ? [] : [expected];
+    const rows = await this.#others.write(statement, given, name, ...wanted, ...first);
+    return scheduleOutcome(rows.length > 0, await this.schedules([name]));
+  }
+
   stuck(query: StuckQuery): Promise<StuckAttempt[]> {
     return this.#reads.stuck(query, this.#givenNow());
   }
@@ -244,7 +268,9 @@ export class OpenPostgresStore implements Store {
   async forgetEnded(what: Forget): Promise<Forgotten> {
     // It counts what has ended, also with a commit that was asked for before.
     await this.#writer.settled();
-    return forgetEnded(this.#others, what, this.#givenNow());
+    const forgotten = await forgetEnded(this.#others, what, this.#givenNow());
+    if (!forgotten.more) await this.#partitions.dropEmpty();
+    return forgotten;
   }
 
   async takeOver(graceMs: number): Promise<void> {

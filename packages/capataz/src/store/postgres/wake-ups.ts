@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { clientConfig, type Driver, type DriverSettings } from '../../postgres/driver.ts';
 import { type CancelTimer, type Clock, delay } from '../../std/clock.ts';
 import type { News } from '../contract.ts';
+import { enter } from './occupancy.ts';
 
 export interface WakeUpParts {
   readonly driver: Driver;
@@ -80,6 +81,8 @@ export class WakeUps {
     client.on('notification', ({ payload = '' }) => this.#onMessage(payload));
     try {
       await client.connect();
+      // It is the one connection that a server always has: that it is there can be seen by it.
+      await enter(client, settings.schema);
       await client.query(`LISTEN ${settings.schema}`);
     } catch {
       client.end().catch(() => undefined);

@@ -101,7 +101,7 @@ function changeMessage(
   };
 }
 
-function waitKeyOf(wait: Wait | null): string | null {
+export function waitKeyOf(wait: Wait | null): string | null {
   return wait?.type === 'timer' ? (wait.key ?? null) : null;
 }
 
@@ -163,7 +163,7 @@ function jobMessage(job: Job, isNew: boolean, bag: TextBag): JobMessage {
 }
 
 /** What stands between the writer's own parameters and the two texts of the statement that stores it. */
-function jobRow(job: Job, isNew: boolean): JobMessage['row'] {
+export function jobRow(job: Job, isNew: boolean): JobMessage['row'] {
   const { id, version, client, blueprint, blueprintVersion, status, state, entry, hops, failures } =
     job;
   const { createdAt, enteredAt, endedAt } = job;
@@ -180,7 +180,7 @@ function jobRow(job: Job, isNew: boolean): JobMessage['row'] {
 // records of ours are written plainly around them.
 
 /** What most jobs don't have is left out; `jobOf` puts it back. */
-function restText(job: Job): string {
+export function restText(job: Job): string {
   const { wait, lease, unread, decided, emitted, resume, result, error, results, answer } = job;
   const isApproval = wait?.type === 'approval';
   const plain = JSON.stringify(isApproval ? { lease } : { wait, lease });
@@ -195,19 +195,29 @@ function restText(job: Job): string {
   return `${text}}`;
 }
 
-function unchanging(
-  { input, options, correlationId, trace, parent }: Job,
-  bag: TextBag,
-): ChangeMessage['unchanging'] {
-  const plain = JSON.stringify({ trace, parent });
+function unchanging(job: Job, bag: TextBag): ChangeMessage['unchanging'] {
+  const { options, correlationId } = job;
+  const { input, fixed } = pinnedTexts(job);
   return {
     correlation: correlationId,
-    input: bag.add(canonicalJson(input)),
-    fixed: bag.add(`${plain.slice(0, -1)},"options":${canonicalJson(options)}}`),
+    input: bag.add(input),
+    fixed: bag.add(fixed),
     attributes: Object.entries(options.attributes).map(([name, value]) => ({
       name,
       value: bag.add(canonicalJson(value)),
     })),
+  };
+}
+
+/** What is written of a job once. */
+export function pinnedTexts({ input, options, trace, parent }: Job): {
+  readonly input: string;
+  readonly fixed: string;
+} {
+  const plain = JSON.stringify({ trace, parent });
+  return {
+    input: canonicalJson(input),
+    fixed: `${plain.slice(0, -1)},"options":${canonicalJson(options)}}`,
   };
 }
 

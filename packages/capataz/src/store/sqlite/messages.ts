@@ -2,7 +2,7 @@ import type { FiredDeadline } from '../../core/change.ts';
 import type { InboxItem, TimerName } from '../../core/signal.ts';
 import type { FinalStatus, TaskEnd, TaskStatus } from '../../core/status.ts';
 import type { Choice } from '../../core/strategy.ts';
-import type { Forget, Forgotten, OutboxVerdict } from '../contract.ts';
+import type { Forget, Forgotten, OutboxVerdict, ScheduleChange } from '../contract.ts';
 import type { Deadlines } from '../rules.ts';
 import type { Parcel, TextRef } from './texts.ts';
 
@@ -59,6 +59,11 @@ export type Operation = { readonly at: number } & (
       readonly notes: string;
     }
   | { readonly type: 'forget_letters'; readonly before: number; readonly limit: number }
+  | (Omit<ScheduleChange, 'recent'> & {
+      readonly type: 'keep_schedule';
+      readonly name: string;
+      readonly recent?: string;
+    })
   | { readonly type: 'take_over'; readonly graceMs: number }
   | { readonly type: 'forget_ended'; readonly what: Forget }
   | { readonly type: 'close' }

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { CapatazError } from '../../protocol/errors.ts';
-import { type Migration, migrationsIn } from '../../std/migrations.ts';
+import { type AppliedMigration, type Migration, migrationsIn } from '../../std/migrations.ts';
+import { pendingOf } from '../migrations.ts';
+import type { MoveRow } from '../move-marks.ts';
 
 export function readMigrations(): Migration[] {
   return migrationsIn(new URL('./migrations/', import.meta.url));
@@ -8,18 +9,18 @@ export function readMigrations(): Migration[] {
 
 /**
  * Brings the schema up to date, in one transaction.
+ * @returns what was applied now.
  * @throws CapatazError STORE_NEWER when a later program changed it in a way that this one can't read.
  */
-export function migrate(database: DatabaseSync, migrations = readMigrations()): void {
+export function migrate(database: DatabaseSync, migrations = readMigrations()): Migration[] {
   database.exec(`BEGIN IMMEDIATE;
     CREATE TABLE IF NOT EXISTS migrations (
-      number INTEGER PRIMARY KEY, name TEXT NOT NULL, breaking INTEGER NOT NULL) STRICT`);
+      number INTEGER PRIMARY KEY, name TEXT NOT NULL, breaking INTEGER NOT NULL) STRICT;
+    CREATE TABLE IF NOT EXISTS moves (
+      state TEXT NOT NULL, move TEXT NOT NULL, other TEXT NOT NULL) STRICT`);
   try {
-    const applied = database.prepare('SELECT number, name, breaking FROM migrations').all();
-    refuseNewer(applied, migrations);
-    const done = new Set(applied.map(({ number }) => number));
-    for (const { number, name, text, breaking } of migrations) {
-      if (done.has(number)) continue;
+    const pending = pendingOf(appliedIn(database), migrations);
+    for (const { number, name, text, breaking } of pending) {
       database.exec(text);
       database
         .prepare('INSERT INTO migrations VALUES (?, ?, ?)')
@@ -27,22 +28,34 @@ export function migrate(database: DatabaseSync, migrations = readMigrations()): 
       database.exec(`PRAGMA user_version = ${number}`);
     }
     database.exec('COMMIT');
+    return pending;
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;
   }
 }
 
-function refuseNewer(
-  applied: readonly Record<string, unknown>[],
-  known: readonly Migration[],
-): void {
-  const newest = known.at(-1)?.number ?? 0;
-  const foreign = applied.find(({ number, breaking }) => Number(number) > newest && breaking === 1);
-  if (foreign === undefined) return;
-  throw new CapatazError(
-    'STORE_NEWER',
-    `The store was changed by a newer version (migration ${String(foreign['name'])}), and this one can't read it: use the newer version.`,
-    { migration: String(foreign['name']) },
+/** What a database has been through; nothing where it holds no store. */
+export function appliedIn(database: DatabaseSync): AppliedMigration[] {
+  if (!hasTable(database, 'migrations')) return [];
+  const rows = database.prepare('SELECT number, name, breaking FROM migrations').all();
+  return rows.map(({ number, name, breaking }) => ({
+    number: Number(number),
+    name: String(name),
+    breaking: breaking === 1,
+  }));
+}
+
+/** What a move has left written on it. */
+export function moveRowIn(database: DatabaseSync): MoveRow | undefined {
+  if (!hasTable(database, 'moves')) return undefined;
+  // The columns of the table above.
+  return database.prepare('SELECT state, move, other FROM moves').get() as MoveRow | undefined;
+}
+
+function hasTable(database: DatabaseSync, name: string): boolean {
+  const statement = database.prepare(
+    "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?",
   );
+  return statement.get(name) !== undefined;
 }

@@ -1,10 +1,14 @@
+import { existsSync } from 'node:fs';
 import type { Clock } from '../../std/clock.ts';
+import type { Migration } from '../../std/migrations.ts';
+import { pendingOf } from '../migrations.ts';
+import { refuseMarked } from '../move-marks.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { foldWal, openReading, openWriting } from './database.ts';
 import { outage } from './errors.ts';
 import { type Holder, livingHolder, StoreLock } from './lock.ts';
-import { migrate } from './migrate.ts';
+import { appliedIn, migrate, moveRowIn, readMigrations } from './migrate.ts';
 import { createFolder, type StorePlace, storePaths } from './paths.ts';
 import { DatabasePlace } from './place.ts';
 import { Reads } from './reads.ts';
@@ -25,7 +29,7 @@ export type SqliteStoreOptions = StorePlace & {
 
 /**
  * Opens a store and holds it until it is closed or the process ends.
- * @throws CapatazError STORE_IN_USE, STORE_NEWER, STORE_UNAVAILABLE
+ * @throws CapatazError STORE_IN_USE, STORE_NEWER, STORE_MOVED, STORE_INCOMPLETE, STORE_UNAVAILABLE
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
   const { clock, synchronous = 'full', history = 'keep' } = options;
@@ -53,10 +57,48 @@ export function describeHolder(folder: string): Holder | null {
   return livingHolder(storePaths({ folder }));
 }
 
+/**
+ * Brings the database of a folder up to date without opening the store.
+ * @param apply false: only says what is pending, also beside a server that holds the folder.
+ * @returns what was applied now, or would be.
+ * @throws CapatazError as openSqliteStore
+ */
+export function migrateSqliteStore(folder: string, clock: Clock, apply: boolean): Migration[] {
+  const paths = storePaths({ folder });
+  if (!apply) return pendingIn(paths.database);
+  createFolder(paths);
+  const lock = new StoreLock(paths, clock.now());
+  try {
+    const database = openWriting(paths.database, 'full');
+    try {
+      refuseMarked(paths.database, moveRowIn(database));
+      return migrate(database);
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    const why = outage(error);
+    throw why === null ? error : unavailable(`${paths.database}: ${why}`, error);
+  } finally {
+    lock.release();
+  }
+}
+
+function pendingIn(file: string): Migration[] {
+  if (!existsSync(file)) return readMigrations();
+  const database = openReading(file);
+  try {
+    return pendingOf(appliedIn(database), readMigrations());
+  } finally {
+    database.close();
+  }
+}
+
 /** Brings the database up to date. @returns the latest instant that is stored in it. */
 function prepare(file: string, synchronous: 'full' | 'normal'): number {
   const database = openWriting(file, synchronous);
   try {
+    refuseMarked(file, moveRowIn(database));
     migrate(database);
     const statements = new Statements(database);
     statements.run('classes-sweep');

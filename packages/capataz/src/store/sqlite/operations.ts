@@ -49,6 +49,8 @@ export function applyOperation(state: WriterState, operation: Operation, bag: Te
       return resolveLetters(state, operation, at);
     case 'forget_letters':
       return statements.run('dlq-forget', operation.before, operation.limit).changes;
+    case 'keep_schedule':
+      return keepSchedule(state, operation);
     case 'take_over':
       statements.run('leases-end', at);
       statements.run('silences-prolong', at, at + operation.graceMs);
@@ -102,6 +104,21 @@ function saveMemo(
   mark(state, found, beside.memos);
   state.statements.run('memo-save', found.n, name, textAt(texts, value));
   return true;
+}
+
+/** @returns whether it was read as it stands. */
+function keepSchedule(
+  { statements }: WriterState,
+  { at, name, expected, handled, recent, pause }: Operation & { type: 'keep_schedule' },
+): boolean {
+  if (expected === null) {
+    if (statements.run('schedule-insert', name, handled ?? at).changes === 0) return false;
+  }
+  const known = expected ?? handled ?? at;
+  const paused = pause === undefined ? null : Number(pause.isPaused);
+  const by = pause?.by ?? null;
+  const given = [handled ?? null, recent ?? null, paused, by] as const;
+  return statements.run('schedule-keep', name, known, ...given, at).changes > 0;
 }
 
 const sweepEveryMs = 60_000;

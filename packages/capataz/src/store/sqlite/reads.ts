@@ -19,11 +19,12 @@ import type {
   JobQuery,
   OutboxEvent,
   OutboxPage,
+  StoredSchedule,
   StoredWorker,
   StuckAttempt,
   StuckQuery,
 } from '../contract.ts';
-import { deadlinesOf, entriesOf, type HistoryRow } from '../rows.ts';
+import { deadlinesOf, entriesOf, type HistoryRow, type ScheduleRow, scheduleOf } from '../rows.ts';
 import { deadlineList, isRunnable, PhaseCounter } from '../rules.ts';
 import { jobList } from './job-list.ts';
 import { type JobRow, jobOf, type TaskRow, taskOf } from './rows.ts';
@@ -170,6 +171,11 @@ export class Reads {
       lastSeenAt,
       silentAt,
     }));
+  }
+
+  schedules(names?: readonly string[]): StoredSchedule[] {
+    const wanted = names === undefined ? null : JSON.stringify(names);
+    return this.statements.all<ScheduleRow>('read-schedules', wanted).map(scheduleOf);
   }
 
   orphans(offered: readonly BlueprintId[], since: number, limit: number): string[] {

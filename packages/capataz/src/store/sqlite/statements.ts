@@ -37,13 +37,27 @@ export class Statements {
 
   /** For the few statements that are put together; their number is bounded by forgetting all. */
   allOf<Row>(text: string, ...parameters: SQLInputValue[]): Row[] {
+    return this.#composedOf(text).all(...parameters) as Row[];
+  }
+
+  /** The same for a statement that writes, with its parameters by name. */
+  runOf(text: string, parameters: Record<string, SQLInputValue>): void {
+    this.#composedOf(text).run(parameters);
+  }
+
+  /** Rows one by one, however many there are. */
+  eachOf<Row>(text: string): IterableIterator<Row> {
+    return this.#composedOf(text).iterate() as IterableIterator<Row>;
+  }
+
+  #composedOf(text: string): StatementSync {
     let statement = this.#composed.get(text);
     if (statement === undefined) {
       if (this.#composed.size >= 100) this.#composed.clear();
       statement = this.#database.prepare(text);
       this.#composed.set(text, statement);
     }
-    return statement.all(...parameters) as Row[];
+    return statement;
   }
 
   #statement(name: string): StatementSync {

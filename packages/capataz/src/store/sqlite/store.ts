@@ -22,7 +22,10 @@ import type {
   Memo,
   OutboxPage,
   OutboxVerdict,
+  ScheduleChange,
+  ScheduleOutcome,
   Store,
+  StoredSchedule,
   StoredWorker,
   StuckAttempt,
   StuckQuery,
@@ -31,6 +34,7 @@ import type {
   WorkOutcome,
 } from '../contract.ts';
 import { unavailable } from '../refusals.ts';
+import { scheduleOutcome } from '../rows.ts';
 import type { StoreTime } from '../store-time.ts';
 import { duePage } from './due.ts';
 import { decodeOutcome, encodeWork } from './encode.ts';
@@ -172,6 +176,18 @@ export class OpenSqliteStore implements SqliteStore {
     const at = this.#time.now();
     const operation = { type: 'forget_letters', at, before: at - olderThanMs, limit } as const;
     return (await this.#write(operation)) as number;
+  }
+
+  async schedules(names?: readonly string[]): Promise<StoredSchedule[]> {
+    return this.#read((reads) => reads.schedules(names));
+  }
+
+  async keepSchedule(name: string, change: ScheduleChange): Promise<ScheduleOutcome> {
+    const { recent, ...rest } = change;
+    const texts = recent === undefined ? {} : { recent: canonicalJson(recent) };
+    const at = this.#time.now();
+    const isDone = await this.#write({ type: 'keep_schedule', at, name, ...rest, ...texts });
+    return scheduleOutcome(isDone === true, await this.schedules([name]));
   }
 
   async history(jobId: string, after: number, limit: number): Promise<StoredEntry[]> {
