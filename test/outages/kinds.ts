@@ -7,6 +7,8 @@ export const maxConnections = 30;
 export interface Outage {
   readonly name: string;
   readonly lastsMs: number;
+  /** It is over for moments, and each time told anew. */
+  readonly comesAndGoes?: boolean;
   /** @returns what ends it. */
   begin(scene: Scene): Promise<() => Promise<void>>;
 }

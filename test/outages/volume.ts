@@ -34,7 +34,8 @@ export class Volume {
 
   outage(postgres: PrivatePostgres): Outage {
     const begin = this.#isMounted ? () => this.#fill(postgres) : () => pretendFull(postgres.url);
-    return { name: 'the volume is full', lastsMs: 2_000, begin };
+    // The server ends and starts again by itself where it can't write, and finds a little room.
+    return { name: 'the volume is full', lastsMs: 2_000, comesAndGoes: true, begin };
   }
 
   async #fill(postgres: PrivatePostgres): Promise<() => Promise<void>> {
