@@ -1,8 +1,9 @@
 import { limbo } from '../core/limbo.ts';
 import type { CancelTimer, Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
-import type { Store } from '../store/contract.ts';
+import type { Archive, Store } from '../store/contract.ts';
 import { aboutJob } from './about-job.ts';
+import { Archivist } from './archivist.ts';
 import type { Committer } from './committer.ts';
 import type { Decider } from './decider.ts';
 import type { Executor } from './executor.ts';
@@ -19,6 +20,8 @@ export interface CaretakerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: EngineSettings;
+  /** Where books of ended jobs go. Default: nowhere. */
+  readonly archive?: Archive | 'off';
   /** Jobs that were forgotten; files of theirs may go. Default: nothing is done. */
   readonly onForgotten?: OnForgotten;
 }
@@ -29,6 +32,7 @@ const sweepEveryMs = 5_000;
 /** A safety net: every queued task announces itself, so this finds something only after a fault. */
 const queueEveryMs = 30_000;
 const forgetEveryMs = 60_000;
+const moveBooksEveryMs = 10_000;
 
 interface Chore {
   readonly name: string;
@@ -42,6 +46,7 @@ export class Caretaker {
   readonly #cancels = new Map<string, CancelTimer>();
   readonly #chores: readonly Chore[];
   readonly #retention: Retention;
+  readonly #archivist: Archivist;
   #checkedUpTo = '';
   #violations = 0;
 
@@ -50,6 +55,8 @@ export class Caretaker {
     const { settings, executor, committer } = parts;
     const retention = new Retention(parts);
     this.#retention = retention;
+    const archivist = new Archivist(parts);
+    this.#archivist = archivist;
     this.#chores = [
       { name: 'renew leases', everyMs: settings.leaseMs / 3, run: () => executor.renew() },
       { name: 'claim what is runnable', everyMs: sweepEveryMs, run: () => executor.sweep() },
@@ -57,6 +64,7 @@ export class Caretaker {
       { name: 'look into the queue', everyMs: queueEveryMs, run: () => committer.handOutBacklog() },
       { name: 'check for limbo', everyMs: settings.checkEveryMs, run: () => this.#check() },
       { name: 'forget ended jobs', everyMs: forgetEveryMs, run: () => retention.sweep() },
+      { name: 'move books of ended jobs', everyMs: moveBooksEveryMs, run: () => archivist.sweep() },
     ];
   }
 
@@ -73,6 +81,7 @@ export class Caretaker {
     for (const cancel of this.#cancels.values()) cancel();
     this.#cancels.clear();
     this.#retention.stop();
+    this.#archivist.stop();
   }
 
   #schedule(chore: Chore): void {
