@@ -77,10 +77,7 @@ for (const kind of ['SQLite', 'PostgreSQL']) {
 }
 
 /** The clock of a server, moved until something holds that follows from it. */
-async function untilLater(
-  clock: MovableClock,
-  holds: () => Promise<boolean>,
-): Promise<void> {
+async function untilLater(clock: MovableClock, holds: () => Promise<boolean>): Promise<void> {
   await until(async () => {
     clock.advance(11_000);
     return holds();
@@ -98,10 +95,7 @@ interface Apart {
 }
 
 /** A job that was followed to its end, on a server with its history elsewhere. */
-async function ended(
-  closing: AsyncDisposableStack,
-  config: Partial<Config>,
-): Promise<Apart> {
+async function ended(closing: AsyncDisposableStack, config: Partial<Config>): Promise<Apart> {
   const clock = new MovableClock(systemClock);
   const { log } = listeningLog();
   const server = await createServer({ blueprints: [count], log }).start({
@@ -113,7 +107,7 @@ async function ended(
   const { jobId } = await jobs.start('count');
   const followed: string[] = [];
   const following = (async () => {
-    for await (const { data } of jobs.watch(jobId)) followed.push(JSON.stringify(data));
+    for await (const event of jobs.watch(jobId)) followed.push(JSON.stringify(event));
   })();
   const worker = createWorker({ url: server.url, skills: { count: async () => ({}) } });
   worker.start();
@@ -163,7 +157,7 @@ for (const kind of ['SQLite', 'PostgreSQL']) {
     assert.deepEqual(await types(), before);
     const all: string[] = [];
     for await (const event of server.client().events({ after: 0 })) {
-      all.push(event.data.type);
+      all.push(event.entry.type);
       if (all.length === before.length) break;
     }
     assert.deepEqual(all, before);
@@ -197,7 +191,10 @@ test('A-73 the setting is refused where it names no place, or one that other ser
     { history: 'sqlite:history.db', storeUrl: schemas.url },
     /^history: with store_url it has to be/,
   );
-  await refused({ history: 'postgres://ann:secret@host/db?schema=No' }, /^history: the URL names "No"/);
+  await refused(
+    { history: 'postgres://ann:secret@host/db?schema=No' },
+    /^history: the URL names "No"/,
+  );
 });
 
 test('A-73 capataz config shows on and off, and of a place only that there is one; HISTORY_DATABASE_URI is understood', async () => {

@@ -4,8 +4,8 @@ import type { Archive, Store } from '../store/contract.ts';
 export interface ArchivistParts {
   readonly store: Store;
   readonly log: Log;
-  /** `off`: books of ended jobs are wanted nowhere. Default: they stay in the store. */
-  readonly archive?: Archive | 'off';
+  /** `off`: books of ended jobs are wanted nowhere. */
+  readonly archive: Archive | 'off';
 }
 
 /**
@@ -30,7 +30,6 @@ export class Archivist {
   /** Page by page until nothing is left to be moved now; other work goes in between. */
   async sweep(): Promise<void> {
     const { archive } = this.#parts;
-    if (archive === undefined) return;
     if (archive === 'off') return this.#move(null);
     try {
       await archive.alone(async () => {
@@ -71,7 +70,7 @@ export class Archivist {
   }
 
   #onFailure({ name }: Archive, error: unknown): void {
-    if (this.#isAway) return;
+    if (this.#isAway || this.#isStopped) return;
     this.#isAway = true;
     const text = 'history can not be moved to its database; it stays in the store meanwhile';
     this.#parts.log.warn(text, { history: name, error });

@@ -20,7 +20,7 @@ export interface CaretakerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: EngineSettings;
-  /** Where books of ended jobs go. Default: nowhere. */
+  /** Where books of ended jobs go. Default: they stay in the store. */
   readonly archive?: Archive | 'off';
   /** Jobs that were forgotten; files of theirs may go. Default: nothing is done. */
   readonly onForgotten?: OnForgotten;
@@ -46,7 +46,8 @@ export class Caretaker {
   readonly #cancels = new Map<string, CancelTimer>();
   readonly #chores: readonly Chore[];
   readonly #retention: Retention;
-  readonly #archivist: Archivist;
+  /** Null where books stay in the store. */
+  readonly #archivist: Archivist | null;
   #checkedUpTo = '';
   #violations = 0;
 
@@ -55,8 +56,8 @@ export class Caretaker {
     const { settings, executor, committer } = parts;
     const retention = new Retention(parts);
     this.#retention = retention;
-    const archivist = new Archivist(parts);
-    this.#archivist = archivist;
+    const { archive } = parts;
+    this.#archivist = archive === undefined ? null : new Archivist({ ...parts, archive });
     this.#chores = [
       { name: 'renew leases', everyMs: settings.leaseMs / 3, run: () => executor.renew() },
       { name: 'claim what is runnable', everyMs: sweepEveryMs, run: () => executor.sweep() },
@@ -64,7 +65,7 @@ export class Caretaker {
       { name: 'look into the queue', everyMs: queueEveryMs, run: () => committer.handOutBacklog() },
       { name: 'check for limbo', everyMs: settings.checkEveryMs, run: () => this.#check() },
       { name: 'forget ended jobs', everyMs: forgetEveryMs, run: () => retention.sweep() },
-      { name: 'move books of ended jobs', everyMs: moveBooksEveryMs, run: () => archivist.sweep() },
+      ...archivingChores(this.#archivist),
     ];
   }
 
@@ -81,7 +82,7 @@ export class Caretaker {
     for (const cancel of this.#cancels.values()) cancel();
     this.#cancels.clear();
     this.#retention.stop();
-    this.#archivist.stop();
+    this.#archivist?.stop();
   }
 
   #schedule(chore: Chore): void {
@@ -124,4 +125,10 @@ export class Caretaker {
       this.#parts.log.error('job in limbo', { job, correlation, problem });
     }
   }
+}
+
+function archivingChores(archivist: Archivist | null): Chore[] {
+  if (archivist === null) return [];
+  const name = 'move books of ended jobs';
+  return [{ name, everyMs: moveBooksEveryMs, run: () => archivist.sweep() }];
 }

@@ -1,4 +1,4 @@
-import type { BookPage } from './archive-contract.ts';
+import type { BookPage } from './book-contract.ts';
 import { bookRowOf, type EventsRow } from './rows.ts';
 
 /** How every store finds the books that are next to be moved. */

@@ -8,11 +8,11 @@ import type { JobStatus } from '../core/status.ts';
 import type { Choice } from '../core/strategy.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import type { JsonValue } from '../std/json.ts';
-import type { ArchivingStore } from './archive-contract.ts';
+import type { ArchivingStore, EventPage } from './book-contract.ts';
 import type { DeadLetter, DeadLetterQuery, OutboxPage, OutboxVerdict } from './outbox-contract.ts';
 import type { ScheduleChange, ScheduleOutcome, StoredSchedule } from './schedule-contract.ts';
 
-export type * from './archive-contract.ts';
+export type * from './book-contract.ts';
 export type * from './outbox-contract.ts';
 export type * from './schedule-contract.ts';
 
@@ -354,20 +354,6 @@ export interface JobQuery {
   /** Ids below this one: the last id of the page before. */
   readonly before?: string;
   readonly limit: number;
-}
-
-export interface EventPage {
-  readonly events: readonly JobEvent[];
-  /** Where to read on. */
-  readonly position: number;
-}
-
-export interface JobEvent {
-  readonly position: number;
-  readonly jobId: string;
-  readonly client: string;
-  readonly correlationId: string;
-  readonly entry: StoredEntry;
 }
 
 export interface DuePage {

@@ -1,8 +1,9 @@
 import type { HistoryEntry, StoredEntry } from '../core/history.ts';
 import type { Task } from '../core/job.ts';
-import type { BookRow } from './archive-contract.ts';
 import type {
+  BookRow,
   EventPage,
+  HistoryRow,
   JobEvent,
   ScheduleOutcome,
   SlotRecord,
@@ -31,14 +32,6 @@ export function deadlinesOf({ timers }: { readonly timers: string }): Deadlines 
   return timers === '{}' ? {} : (JSON.parse(timers) as Deadlines);
 }
 
-export interface HistoryRow {
-  readonly seq: number;
-  readonly at: number;
-  readonly count: number;
-  readonly entries: string;
-}
-
-/** A row holds the entries of one commit; its sequence is that of the last. */
 export function entriesOf({ seq, at, count, entries }: HistoryRow): StoredEntry[] {
   const first = seq - count + 1;
   return (JSON.parse(entries) as HistoryEntry[]).map((entry, index) => ({

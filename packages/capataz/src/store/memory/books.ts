@@ -1,4 +1,4 @@
-import type { ArchiveMark, BookPage, MovedBooks } from '../archive-contract.ts';
+import type { ArchiveMark, BookPage, MovedBooks } from '../book-contract.ts';
 import { bookPage, type LookedAt, lookOf, type MovableRow } from '../books.ts';
 import type { JobEvent } from '../contract.ts';
 import { copyOf, type MemoryData } from './data.ts';

@@ -1,4 +1,4 @@
-import type { ArchiveMark, BookPage, MovedBooks } from '../archive-contract.ts';
+import type { ArchiveMark, BookPage, MovedBooks } from '../book-contract.ts';
 import { bookPage, type LookedAt, lookOf, type MovableRow, maxPageBytes } from '../books.ts';
 import type { Connections } from './connections.ts';
 import { listWrite } from './write.ts';

@@ -10,6 +10,7 @@ import type {
   DeadLetter,
   DeadLetterQuery,
   EventPage,
+  HistoryRow,
   JobQuery,
   OutboxEvent,
   StoredSchedule,
@@ -18,14 +19,7 @@ import type {
   StuckQuery,
 } from '../contract.ts';
 import { addressKey } from '../memory/inbox.ts';
-import {
-  bookOf,
-  type EventsRow,
-  eventPageOf,
-  type HistoryRow,
-  type ScheduleRow,
-  scheduleOf,
-} from '../rows.ts';
+import { bookOf, type EventsRow, eventPageOf, type ScheduleRow, scheduleOf } from '../rows.ts';
 import type { Connections } from './connections.ts';
 import { jobList } from './job-list.ts';
 import { type JobRow, jobOf, type TaskRow, taskOf } from './rows.ts';

@@ -14,6 +14,7 @@ import type {
   DeadLetter,
   DeadLetterQuery,
   EventPage,
+  HistoryRow,
   JobCauses,
   JobQuery,
   OutboxEvent,
@@ -28,7 +29,6 @@ import {
   deadlinesOf,
   type EventsRow,
   eventPageOf,
-  type HistoryRow,
   type ScheduleRow,
   scheduleOf,
 } from '../rows.ts';

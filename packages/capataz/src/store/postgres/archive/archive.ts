@@ -8,9 +8,9 @@ import { CapatazError } from '../../../protocol/errors.ts';
 import { migrationsIn } from '../../../std/migrations.ts';
 import { sqlTexts } from '../../../std/sql-texts.ts';
 import { archiveAway, foreignArchive, refuseForeign } from '../../archive-refusals.ts';
-import type { Archive, BookRow, EventPage } from '../../contract.ts';
+import type { Archive, BookRow, EventPage, HistoryRow } from '../../contract.ts';
 import { storeNewer } from '../../migrations.ts';
-import { bookOf, type EventsRow, eventPageOf, type HistoryRow } from '../../rows.ts';
+import { bookOf, type EventsRow, eventPageOf } from '../../rows.ts';
 import { installedDriver } from '../open.ts';
 
 const textOf = sqlTexts(new URL('./statements/', import.meta.url));

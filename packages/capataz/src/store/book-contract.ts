@@ -1,6 +1,28 @@
 import type { StoredEntry } from '../core/history.ts';
-import type { EventPage } from './contract.ts';
-import type { HistoryRow } from './rows.ts';
+
+/** Books as they are read and stored, and as they are moved to another database. */
+
+export interface EventPage {
+  readonly events: readonly JobEvent[];
+  /** Where to read on. */
+  readonly position: number;
+}
+
+export interface JobEvent {
+  readonly position: number;
+  readonly jobId: string;
+  readonly client: string;
+  readonly correlationId: string;
+  readonly entry: StoredEntry;
+}
+
+/** The entries of one commit of a job; its sequence is that of the last. */
+export interface HistoryRow {
+  readonly seq: number;
+  readonly at: number;
+  readonly count: number;
+  readonly entries: string;
+}
 
 /**
  * History apart (A-73). A commit always writes its entries into the store, so that whoever follows live
