@@ -38,6 +38,13 @@ export const settings = {
     meaning:
       'PostgreSQL in place of the embedded store, which any number of servers may share: `postgres://user:password@host:5432/database`, with `?schema=` for one that is not `capataz`.',
   },
+  storeDirectUrl: {
+    type: 'string',
+    default: null,
+    secret: true,
+    meaning:
+      'The PostgreSQL server itself, where `store_url` goes through a pooler that lends connections for one transaction: for migrations, and to hear of other servers’ work.',
+  },
   storeConnections: {
     type: 'integer',
     default: 4,
@@ -187,7 +194,7 @@ export const settings = {
     secret: true,
     words: ['on', 'off'],
     meaning:
-      'Where the history of a job goes a minute after its end. `on`: it stays in the store. `off`: it is deleted. `sqlite:/path/history.db` or `postgres://user:password@host:5432/database` (with `?schema=` for one that is not `capataz_history`): it is moved there, and read from there; servers that share a store need PostgreSQL.',
+      'Where the history of a job goes a minute after its end. `on`: it stays in the store. `off`: it is deleted. `sqlite:/path/history.db` or `postgres://user:password@host:5432/database` (with `?schema=` for one that is not `capataz_history`): it is moved there, and read from there; servers that share a store need PostgreSQL, and it past any pooler.',
     aliases: [{ name: 'HISTORY_DATABASE_URI' }],
   },
   retentionAge: {

@@ -17,6 +17,17 @@ export const movedAfterMs = 60_000;
 const rowsAtOnce = 500;
 const jobsAtOnce = 500;
 
+/** Not the archive but the store could not do its part. */
+class StoreFailed extends Error {}
+
+async function ofStore<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (cause) {
+    throw new StoreFailed('the store could not do its part', { cause });
+  }
+}
+
 /** Moves the books of ended jobs out of the store: into the archive, or away. */
 export class Archivist {
   readonly #parts: ArchivistParts;
@@ -27,10 +38,21 @@ export class Archivist {
     this.#parts = parts;
   }
 
-  /** Page by page until nothing is left to be moved now; other work goes in between. */
+  /**
+   * Page by page until nothing is left to be moved now; other work goes in between.
+   * @throws CapatazError what the store said; trouble of the archive is told in the log
+   */
   async sweep(): Promise<void> {
     const { archive } = this.#parts;
-    if (archive === 'off') return this.#move(null);
+    try {
+      if (archive === 'off') await this.#move(null);
+      else await this.#sweepInto(archive);
+    } catch (error) {
+      throw error instanceof StoreFailed ? error.cause : error;
+    }
+  }
+
+  async #sweepInto(archive: Archive): Promise<void> {
     try {
       await archive.alone(async () => {
         await this.#forget(archive);
@@ -38,6 +60,7 @@ export class Archivist {
       });
       this.#onAnswer(archive);
     } catch (error) {
+      if (error instanceof StoreFailed) throw error;
       this.#onFailure(archive, error);
     }
   }
@@ -51,21 +74,21 @@ export class Archivist {
   async #move(archive: Archive | null): Promise<void> {
     const { store } = this.#parts;
     for (let more = true; more && !this.#isStopped; ) {
-      const page = await store.booksToMove(movedAfterMs, rowsAtOnce);
+      const page = await ofStore(store.booksToMove(movedAfterMs, rowsAtOnce));
       ({ more } = page);
       if (page.rows.length > 0) await archive?.write(page.rows);
-      await store.booksMoved({ ...page, isArchived: archive !== null });
+      await ofStore(store.booksMoved({ ...page, isArchived: archive !== null }));
     }
   }
 
   async #forget(archive: Archive): Promise<void> {
     const { store } = this.#parts;
     for (let more = true; more && !this.#isStopped; ) {
-      const jobIds = await store.forgottenInArchive(jobsAtOnce);
+      const jobIds = await ofStore(store.forgottenInArchive(jobsAtOnce));
       more = jobIds.length === jobsAtOnce;
       if (jobIds.length === 0) return;
       await archive.forget(jobIds);
-      await store.archiveForgot(jobIds);
+      await ofStore(store.archiveForgot(jobIds));
     }
   }
 

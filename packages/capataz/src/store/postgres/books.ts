@@ -38,7 +38,7 @@ export function booksMoved(
 ): Promise<void> {
   return connections.transaction(async (session) => {
     const [, , began] = await Promise.all([
-      session.command('BEGIN'),
+      session.begin(),
       session.all('lock-forgetting'),
       session.all<{ at: number }>('begin', given, false, false),
     ]);

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg';
 import { isLost, outage } from '../../postgres/errors.ts';
 import { unavailable, uncertain } from '../refusals.ts';
 import { withoutConflict } from './errors.ts';
-import { type Parameter, Session } from './statements.ts';
+import { type Entrance, type Parameter, Session } from './statements.ts';
 
 /** `one`: all statements see one state of the store. `each`: each sees what was committed before it. */
 const reading = {
@@ -19,20 +19,26 @@ const maxFateLosses = 3;
 /** How a piece of work uses connections. Whatever the server's trouble, it is STORE_UNAVAILABLE. */
 export class Connections {
   readonly #pool: Pool;
+  readonly #entrance: Entrance | null;
+  #losses = 0;
+  /** How many connections had been lost when this one was opened. */
+  readonly #lossesBefore = new WeakMap<PoolClient, number>();
   #isClosed = false;
 
-  constructor(pool: Pool) {
+  /** @param entrance of transactions over connections that a pooler lends; null: they are ours */
+  constructor(pool: Pool, entrance: Entrance | null) {
     this.#pool = pool;
+    this.#entrance = entrance;
   }
 
   /** One statement that reads. */
   async read<Row>(name: string, ...parameters: readonly Parameter[]): Promise<Row[]> {
-    return this.#use((session) => session.all<Row>(name, ...parameters), unavailable);
+    return this.#use((session) => single<Row>(session, name, parameters), unavailable);
   }
 
   /** One statement that writes: without an answer nobody knows whether it did. */
   async write<Row>(name: string, ...parameters: readonly Parameter[]): Promise<Row[]> {
-    const ask = (session: Session): Promise<Row[]> => session.all<Row>(name, ...parameters);
+    const ask = (session: Session): Promise<Row[]> => single<Row>(session, name, parameters);
     return withoutConflict(() => this.#use(ask, uncertain));
   }
 
@@ -42,8 +48,8 @@ export class Connections {
     states: keyof typeof reading = 'one',
   ): Promise<T> {
     return this.#use(async (session) => {
-      const [, result] = await Promise.all([session.command(reading[states]), read(session)]);
-      await session.command('COMMIT');
+      const [, result] = await Promise.all([session.begin(reading[states]), read(session)]);
+      await session.commit();
       return result;
     }, unavailable);
   }
@@ -107,9 +113,11 @@ export class Connections {
       broken ??= error;
     };
     client.on('error', onError);
+    const session = new Session(client, this.#entrance);
     try {
-      return await work(new Session(client));
-    } catch (error) {
+      return await work(session);
+    } catch (failure) {
+      const error = session.refusal ?? failure;
       if (error instanceof CommitUnknown) {
         broken ??= error;
         throw error;
@@ -122,19 +130,38 @@ export class Connections {
       throw error;
     } finally {
       client.off('error', onError);
+      if (broken !== null) this.#losses += 1;
       client.release(broken !== null);
     }
   }
 
+  /** One that was there when another was lost has seen the same restart, or the same dead network. */
   async #connect(): Promise<PoolClient> {
     if (this.#isClosed) throw unavailable('it is closed');
     try {
-      return await this.#pool.connect();
+      for (;;) {
+        const client = await this.#pool.connect();
+        const losses = this.#lossesBefore.get(client) ?? this.#losses;
+        this.#lossesBefore.set(client, losses);
+        if (losses === this.#losses) return client;
+        client.release(true);
+      }
     } catch (error) {
       const why = outage(error);
       throw why === null ? error : unavailable(why, error);
     }
   }
+}
+
+/** A statement is a transaction by itself, unless the connection was lent for one. */
+async function single<Row>(
+  session: Session,
+  name: string,
+  parameters: readonly Parameter[],
+): Promise<Row[]> {
+  if (!session.isLent) return session.all<Row>(name, ...parameters);
+  const asked = [session.begin(), session.all<Row>(name, ...parameters), session.commit()] as const;
+  return (await Promise.all(asked))[1];
 }
 
 export interface Prepared<T> {
@@ -158,7 +185,7 @@ async function finish(session: Session, writes: readonly Write[]): Promise<void>
   let transaction: string | null = null;
   named[0]?.then(([row]) => (transaction = row?.id ?? null)).catch(() => undefined);
   const written = writes.map(({ name, parameters }) => session.all(name, ...parameters));
-  const committed = session.command('COMMIT');
+  const committed = session.commit();
   const [commit, ...results] = await Promise.allSettled([committed, ...named, ...written]);
   if (commit.status === 'rejected' && isLost(commit.reason)) {
     const failed = results.find(({ status }) => status === 'rejected');

@@ -10,7 +10,7 @@ export function jobList(
   statuses: readonly JobStatus[],
 ): { text: string; parameters: Parameter[] } {
   const table = name === 'list-hot' ? 'j' : 'e';
-  const parameters: Parameter[] = [query.limit];
+  const parameters: Parameter[] = [];
   const conditions: string[] = [];
   const bind = (value: Parameter): string => `$${parameters.push(value)}`;
   const demand = (condition: string, value: Parameter | undefined): void => {
@@ -37,5 +37,7 @@ export function jobList(
     conditions.push(`${table}.status IN (${list})`);
   }
   const where = conditions.length === 0 ? 'TRUE' : conditions.join(' AND ');
-  return { text: statementText(name).replace('WHERE TRUE', `WHERE ${where}`), parameters };
+  // Written out, too: a plan for an unknown number of rows reads the records of all jobs to find one.
+  const limited = statementText(name).replace('LIMIT 1', `LIMIT ${Math.trunc(query.limit)}`);
+  return { text: limited.replace('WHERE TRUE', `WHERE ${where}`), parameters };
 }

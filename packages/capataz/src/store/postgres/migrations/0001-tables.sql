@@ -427,3 +427,15 @@ CREATE FUNCTION stamp() RETURNS bigint LANGUAGE sql STABLE AS $$
 $$;
 
 SELECT extend_history(1000000, 1000000);
+
+-- The entrance of a transaction over a connection that a pooler lends, which has no session to hold the
+-- lock in that keeps a move away; it looks at what a move has left each time.
+CREATE FUNCTION enter_transaction(store text, occupancy integer) RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(hashtext(store), occupancy);
+  IF EXISTS (SELECT FROM moves) THEN
+    RAISE EXCEPTION 'the store was moved' USING ERRCODE = 'CP001';
+  END IF;
+END
+$$;
