@@ -178,6 +178,27 @@ for (const kind of ['SQLite', 'PostgreSQL']) {
   });
 }
 
+test('A-73 S-50 a store that is moved leaves its history where it lies, says so, and goes on reading it', async () => {
+  const folder = folderWith();
+  const history = `sqlite:${join(folder, 'history.db')}`;
+  await using closing = new AsyncDisposableStack();
+  const scene = await ended(closing, { dataDir: join(folder, 'data'), history });
+  const before = await scene.types();
+  await untilLater(scene.clock, async () => (await scene.backlog()) === 0);
+  await scene.server.stop();
+  const asked = ['move', '--from', 'data', '--to', 'moved'];
+  const dry = await runIn(folder, [...asked, '--dry-run']);
+  assert.match(dry.stdout, /the history of 1 jobs lies apart and stays there/, dry.stderr);
+  assert.match((await runIn(folder, asked)).stdout, /archived_book +1 .*lies apart/s);
+  const { log } = listeningLog();
+  const config = { port: 0, dataDir: join(folder, 'moved'), history };
+  const server = await createServer({ blueprints: [count], log }).start({ config });
+  closing.defer(() => server.stop());
+  const after: string[] = [];
+  for await (const { type } of server.client().jobs.history(scene.jobId)) after.push(type);
+  assert.deepEqual(after, before);
+});
+
 test('A-73 the setting is refused where it names no place, or one that other servers do not reach', async () => {
   const { log } = listeningLog();
   const server = createServer({ blueprints: [count], log });

@@ -159,6 +159,37 @@ describe('history apart', () => {
     );
   });
 
+  it('A-46 A-73 the archive forgets what retention has forgotten, also when it was away meanwhile', async () => {
+    const store = openMemoryStore(new MemoryData(), { clock: new VirtualClock() });
+    const inner = memoryArchive();
+    let isAway = false;
+    const forget: Archive['forget'] = (ids) =>
+      isAway ? Promise.reject(new Error('away')) : inner.forget(ids);
+    const archive = { ...inner, forget };
+    await fill(store);
+    const archivist = new Archivist({ store: hasty(store), archive, log: silentLog });
+    await archivist.sweep();
+    isAway = true;
+    await store.forgetEnded({ olderThanMs: null, keepAtMost: 1, limit: 9 });
+    await archivist.sweep();
+    assert.ok((await archive.history('a', 0, 9)).length > 0);
+    isAway = false;
+    await archivist.sweep();
+    const left = (await archive.events(0, 999, 999)).events.map(({ jobId }) => jobId);
+    assert.deepEqual([...new Set(left)], ['e']);
+  });
+
+  it('A-73 trouble of the store is not told as trouble of the archive', async () => {
+    const store = openMemoryStore(new MemoryData(), { clock: new VirtualClock() });
+    const { log, lines } = listeningLog();
+    await store.close();
+    for (const archive of [memoryArchive(), 'off'] as const) {
+      const swept = new Archivist({ store, archive, log }).sweep();
+      await assert.rejects(swept, { code: 'STORE_UNAVAILABLE' });
+    }
+    assert.deepEqual(lines, []);
+  });
+
   it('A-73 a book that was moved is never answered as an empty one', async () => {
     const store = openMemoryStore(new MemoryData(), { clock: new VirtualClock() });
     const archive = memoryArchive();
