@@ -59,6 +59,8 @@ describe('outages of PostgreSQL under two servers, workers and load', () => {
 });
 
 /** The store's trouble is told by six parts at most; the rest is about the workers, one by one. */
+/** Once, and once more where it comes back within. */
+const mostTimes = 2;
 const mostLines = 40;
 const refused = { status: 503, retryAfter: '1' };
 function isOfOutage({ level, message }: LogLine): boolean {
@@ -94,8 +96,11 @@ async function survive(scene: Scene, outage: Outage, t: TestContext): Promise<vo
   for (const [index, log] of scene.logs().entries()) {
     const news = log.slice(logged[index]);
     const told = news.filter(isOfOutage).map(({ message }) => message);
-    if (outage.comesAndGoes !== true)
-      assert.deepEqual([...new Set(told)].sort(), told.sort(), 'a part told it twice');
+    // On a busy machine an outage may end for a moment before it is over.
+    const often = [...new Set(told)].filter(
+      (message) => told.filter((other) => other === message).length > mostTimes,
+    );
+    if (outage.comesAndGoes !== true) assert.deepEqual(often, [], 'a part told it again and again');
     assert.ok(news.length <= mostLines, `${news.length} lines`);
   }
 }

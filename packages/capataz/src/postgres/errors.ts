@@ -5,6 +5,9 @@ const outages: Readonly<Record<string, string>> = {
   '25006': 'the database is read-only',
   '28': 'the server refused the user or the password',
   '3D': 'there is no such database',
+  '3F': 'its schema is not there',
+  '42P01': 'its tables are not there, as after a DROP or in the middle of a restore',
+  '42883': 'its functions are not there, as after a DROP or in the middle of a restore',
   '42501': 'the user lacks a right',
   '53': 'the server has no room left',
   '55P03': 'a lock was not free in time',
@@ -19,7 +22,9 @@ const outages: Readonly<Record<string, string>> = {
 /** What the server said; null where no server answered. */
 export function sqlState(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error)) return null;
-  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : null;
+  // Node's own codes, as EPIPE, may look like one; only the server's errors have a severity.
+  const isOfServer = 'severity' in error && typeof error.code === 'string';
+  return isOfServer && /^[0-9A-Z]{5}$/.test(String(error.code)) ? String(error.code) : null;
 }
 
 /** Whether the connection is of no use any more. */
