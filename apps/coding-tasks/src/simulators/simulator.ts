@@ -114,9 +114,13 @@ export class Simulator implements Service {
     const intento = 'intento' in payload ? payload.intento : undefined;
     const echo = this.behaviour.echoes && intento !== undefined ? { intento } : {};
     const echoing = { ...answer, payload: { ...answer.payload, ...echo } } as Answer;
+    const say = (): void => {
+      void this.#hold(this.#message(taskId, echoing, this.#world.newId()));
+    };
+    if (delayMs === 0) return say();
     const cancel = this.#world.clock.after(delayMs, () => {
       this.#cancels.delete(cancel);
-      void this.#hold(this.#message(taskId, echoing, this.#world.newId()));
+      say();
     });
     this.#cancels.add(cancel);
   }

@@ -76,8 +76,8 @@ for (const state of states) {
   if (state === 'NUEVA') continue;
   test(`C-1 C-2 C-12 C-b S-77 in ${state} each event leads where the table says, or is ignored, which the book shows`, async () => {
     const model = new ScriptedModel(() => new Promise(() => undefined));
+    await using world = await World.start({ ...silentServices, model });
     for (const [event, say] of Object.entries(events)) {
-      await using world = await World.start({ ...silentServices, model });
       const id = await taskIn(world, state);
       await world.quiet();
       const before = await world.book(id);
