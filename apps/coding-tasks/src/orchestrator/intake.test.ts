@@ -38,7 +38,9 @@ test('C-c services that say everything twice bring a task to the same end', asyn
   await world.until(id, 'COMPLETADA', { stepMs: 5 * second });
   await world.quiet();
   assert.equal(world.of(id, 'tarea.probar_integracion').length, 1);
-  assert.equal(world.of(id, 'resultado.pr_generada').length, 3);
+  const taken = (await world.book(id)).filter(({ reason }) => reason === 'resultado.pr_generada');
+  assert.equal(taken.length, 1);
+  assert.ok(world.bus.health().published > world.heard.length);
 });
 
 test('C-d a result that comes before its order could be answered is ignored, not parked', async () => {
