@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/**
+ * Every process that a performer starts carries these in its environment, and so does all that
+ * descends from it, also what left the process group or lost its parent. Process ids alone would
+ * not do: after a `kill -9` of the service they may belong to somebody else.
+ */
+export const ownerVariable = 'CAPATAZ_PERFORMER';
+export const runVariable = 'CAPATAZ_RUN';
+
+/** Kills whatever carries the entry. Only Linux shows environments; elsewhere nothing is found. */
+export function killStrays(variable: string, value: string): number {
+  let killed = 0;
+  // A process may fork between the look and the kill; its child is seen in the next round.
+  for (let round = 0; round < 10; round += 1) {
+    const pids = carriers(`${variable}=${value}`);
+    if (pids.length === 0) break;
+    for (const pid of pids) if (kill(pid)) killed += 1;
+  }
+  return killed;
+}
+
+function carriers(entry: string): number[] {
+  let names: string[];
+  try {
+    names = readdirSync('/proc');
+  } catch {
+    return [];
+  }
+  return names
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => environmentOf(name).includes(entry))
+    .map(Number);
+}
+
+function environmentOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    // It ended meanwhile, is a zombie, or belongs to another user.
+    return [];
+  }
+}
+
+function kill(pid: number): boolean {
+  try {
+    process.kill(pid, 'SIGKILL');
+    return true;
+  } catch {
+    return false;
+  }
+}
