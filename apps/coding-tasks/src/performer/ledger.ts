@@ -61,6 +61,8 @@ export interface Ledger {
   drop(task: string, now: number): readonly string[];
   unpublished(): readonly Result[];
   published(resultId: string): void;
+  /** What the task's last run said, if it has ended. */
+  lastResults(task: string): readonly Result[];
   /** The task's own facts, or null. */
   task(task: string): JsonObject | null;
   saveTask(task: string, facts: JsonObject): void;
@@ -206,6 +208,13 @@ class SqliteLedger implements Ledger {
 
   published(resultId: string): void {
     this.#change('update results set is_published = 1 where id = ?', resultId);
+  }
+
+  lastResults(task: string): readonly Result[] {
+    return this.#results(
+      'run = (select id from runs where task = ? order by rowid desc limit 1)',
+      task,
+    );
   }
 
   task(task: string): JsonObject | null {
