@@ -12,9 +12,6 @@ export interface Turn {
   readonly session: string | null;
   /** To be added to the agent's environment: what tells its processes from others. */
   readonly marks: Readonly<Record<string, string>>;
-  readonly task: string;
-  /** Rounds of correction so far: 0 for plan and code. */
-  readonly round: number;
 }
 
 export interface Usage {

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Clock } from 'capataz/server';
 import { describeEnd, type Ended, runCommand } from '../performer/command.ts';
-import { type Agent, AgentFailed, type Answer, type Phase, type Turn, type TurnControl } from './agent.ts';
+import { type Agent, AgentFailed, type Answer, type Turn, type TurnControl } from './agent.ts';
 import type { Dialect, Said } from './dialects.ts';
 
 /**
- * How an agent is called. In arguments `{prompt}`, `{session}`, `{folder}` and `{answerFile}` are
- * filled in; the argument `{resume}` stands for those of `resume`, or for none in a new session.
+ * How an agent is called. In arguments `{phase}`, `{prompt}`, `{session}`, `{folder}` and
+ * `{answerFile}` are filled in; the argument `{resume}` stands for those of `resume`, or for none in a new session.
  */
 export interface CommandTemplate {
   readonly name: string;
@@ -97,6 +97,7 @@ function argumentsOf(
     );
   }
   const values: Readonly<Record<string, string>> = {
+    phase: turn.phase,
     prompt: turn.prompt,
     session: turn.session ?? '',
     folder: turn.folder,
@@ -202,8 +203,4 @@ function silenceWatch({ clock, silenceMs }: CommandAgentOptions) {
   };
   heard();
   return { signal: abort.signal, heard, stop: () => cancel() };
-}
-
-export function phaseWord(phase: Phase): string {
-  return { plan: 'planning', code: 'coding', correction: 'correcting' }[phase];
 }
