@@ -101,9 +101,7 @@ class Ending {
     options.signal?.addEventListener('abort', abort, { once: true });
     this.#cancels.push(() => options.signal?.removeEventListener('abort', abort));
     if (options.timeLimitMs !== undefined) {
-      this.#cancels.push(
-        options.clock.after(options.timeLimitMs, () => this.#end('out_of_time')),
-      );
+      this.#cancels.push(options.clock.after(options.timeLimitMs, () => this.#end('out_of_time')));
     }
   }
 

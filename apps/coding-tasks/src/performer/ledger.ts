@@ -233,10 +233,7 @@ class SqliteLedger implements Ledger {
   forgetBefore(time: number): void {
     this.#atomically(() => {
       const old = `select task from runs group by task having max(changed_at) < ? and max(is_open) = 0`;
-      this.#change(
-        `delete from results where is_published = 1 and task in (${old})`,
-        time,
-      );
+      this.#change(`delete from results where is_published = 1 and task in (${old})`, time);
       const said = `task in (${old}) and task not in (select task from results)`;
       this.#change(`delete from tasks where ${said}`, time);
       this.#change(`delete from runs where ${said}`, time);
@@ -249,7 +246,11 @@ class SqliteLedger implements Ledger {
 
   #close(task: string, now: number): string[] {
     const ids = this.#runs('task = ? and is_open = 1', task).map(({ id }) => id);
-    this.#change('update runs set is_open = 0, changed_at = ? where task = ? and is_open = 1', now, task);
+    this.#change(
+      'update runs set is_open = 0, changed_at = ? where task = ? and is_open = 1',
+      now,
+      task,
+    );
     return ids;
   }
 
@@ -262,7 +263,9 @@ class SqliteLedger implements Ledger {
 
   #runs(condition: string, ...values: readonly string[]): RunRow[] {
     // SQLite's strict tables hold what the schema says.
-    return this.#database.prepare(`select * from runs where ${condition}`).all(...values) as unknown as RunRow[];
+    return this.#database
+      .prepare(`select * from runs where ${condition}`)
+      .all(...values) as unknown as RunRow[];
   }
 
   #results(condition: string, ...values: readonly string[]): Result[] {

@@ -1,5 +1,5 @@
-import { type Bus, busSource, createSubscriber, type Refusal, type Subscriber } from 'capataz/bus';
 import type { JsonObject } from 'capataz';
+import { type Bus, busSource, createSubscriber, type Refusal, type Subscriber } from 'capataz/bus';
 import type { Clock, Log } from 'capataz/server';
 import { busEvent, type Message, readMessage } from '../contract/messages.ts';
 import { exchanges, type Originator, originators } from '../contract/names.ts';
@@ -148,7 +148,8 @@ class OrderPerformer implements Performer {
       if (this.#atWork.size >= this.#options.runsAtOnce) return;
       if (this.#atWork.has(id)) continue;
       // A run that was replaced still tidies up; the next one of its task must not meet it.
-      if ([...this.#atWork.keys()].some((other) => this.#taskOf(other) === active.run.task)) continue;
+      if ([...this.#atWork.keys()].some((other) => this.#taskOf(other) === active.run.task))
+        continue;
       const done = this.#carryOut(active).finally(() => {
         this.#atWork.delete(id);
         this.#active.delete(id);
@@ -228,7 +229,13 @@ class OrderPerformer implements Performer {
     const payload = this.#addressed(run, 'resultado.estado_actualizado', { estado: status });
     await this.#options.bus.publish(exchanges.results, {
       ...{ id: newId(), job: run.task, sequence: 0, correlationId: run.correlationId },
-      ...{ time: clock.now(), originator, name: 'resultado.estado_actualizado', payload, trace: null },
+      ...{
+        time: clock.now(),
+        originator,
+        name: 'resultado.estado_actualizado',
+        payload,
+        trace: null,
+      },
     });
   }
 

@@ -51,8 +51,7 @@ export class Publisher {
     try {
       await this.publish(result);
     } catch (error) {
-      const isHopeless =
-        error instanceof BusError && !error.isRetryable && error.code !== 'closed';
+      const isHopeless = error instanceof BusError && !error.isRetryable && error.code !== 'closed';
       if (!isHopeless) throw error;
       this.#parts.log.error('the bus will never take this result', { job: result.task, error });
     }

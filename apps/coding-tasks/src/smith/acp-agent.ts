@@ -90,30 +90,40 @@ async function converse(
     .onRequest(acp.methods.client.session.requestPermission, ({ params }) =>
       permission(params, turn),
     )
-    .onNotification(acp.methods.client.session.update, ({ params }) => listener.take(params.update));
+    .onNotification(acp.methods.client.session.update, ({ params }) =>
+      listener.take(params.update),
+    );
   return app.connectWith(stream, async (agent) => {
-    const { agentCapabilities } = await agent.request(acp.methods.agent.initialize, {
-      protocolVersion: acp.PROTOCOL_VERSION,
-      // It works on the files itself: it is on the same machine and in the same folder.
-      clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
-    });
+    const { agentCapabilities } = await agent.request<acp.InitializeResponse>(
+      acp.methods.agent.initialize,
+      {
+        protocolVersion: acp.PROTOCOL_VERSION,
+        // It works on the files itself: it is on the same machine and in the same folder.
+        clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+      },
+    );
     const place = { cwd: turn.folder, mcpServers: [] };
     const canLoad = agentCapabilities?.loadSession === true;
-    let session = turn.session;
-    if (session !== null && canLoad) {
-      await agent.request(acp.methods.agent.session.load, { sessionId: session, ...place });
-    } else {
-      ({ sessionId: session } = await agent.request(acp.methods.agent.session.new, place));
+    const loaded = canLoad ? turn.session : null;
+    if (loaded !== null) {
+      await agent.request(acp.methods.agent.session.load, { sessionId: loaded, ...place });
     }
+    const sessionId =
+      loaded ??
+      (await agent.request<acp.NewSessionResponse>(acp.methods.agent.session.new, place)).sessionId;
     listener.begin();
-    const { stopReason } = await agent.request(acp.methods.agent.session.prompt, {
-      sessionId: session,
+    const prompt: acp.PromptRequest = {
+      sessionId,
       prompt: [{ type: 'text', text: turn.prompt }],
-    });
+    };
+    const { stopReason } = await agent.request<acp.PromptResponse>(
+      acp.methods.agent.session.prompt,
+      prompt,
+    );
     if (stopReason !== 'end_turn') {
       throw new AgentFailed(`the agent stopped: ${stopReason}`, stopReason === 'cancelled');
     }
-    return { text: listener.text, session: canLoad ? session : null, usage: null };
+    return { text: listener.text, session: canLoad ? sessionId : null, usage: null };
   });
 }
 

@@ -171,8 +171,7 @@ function answerOf(
   { said, errors }: ReturnType<Listener['end']>,
   turn: Turn,
 ): Answer {
-  if (ended.how === 'not_started')
-    throw new AgentFailed(`${name} ${describeEnd(ended)}`, true);
+  if (ended.how === 'not_started') throw new AgentFailed(`${name} ${describeEnd(ended)}`, true);
   if (ended.how === 'cancelled') throw new AgentFailed(`${name} was cancelled`, true);
   if (said.error !== undefined) throw new AgentFailed(`${name}: ${said.error}`, false);
   if (ended.how !== 'exited' || ended.code !== 0) {

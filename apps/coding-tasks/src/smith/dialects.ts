@@ -29,7 +29,8 @@ export const claudeLines: Dialect = {
   read(value) {
     const line = fields(value);
     const session = text(line.session_id);
-    if (line.type === 'assistant') return { ...sessionSaid(session), ...claudeStatus(line.message) };
+    if (line.type === 'assistant')
+      return { ...sessionSaid(session), ...claudeStatus(line.message) };
     if (line.type !== 'result') return sessionSaid(session);
     const usage = fields(line.usage);
     const said = {
@@ -168,9 +169,7 @@ function sessionSaid(session: string | undefined): Said {
 }
 
 function fields(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? { ...value }
-    : {};
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
 function text(value: unknown): string | undefined {

@@ -64,8 +64,7 @@ export function createGitHubForge(options: GitHubOptions): Forge {
       // A turn that is begun again after a crash finds the one that it opened before.
       const [open] = listed.parse(await call('GET', `/pulls?state=open&head=${head}`));
       if (open !== undefined) return open.html_url;
-      const base =
-        request.target ?? repositoryFacts.parse(await call('GET', '')).default_branch;
+      const base = request.target ?? repositoryFacts.parse(await call('GET', '')).default_branch;
       const answer = await call('POST', '/pulls', {
         title: request.title.slice(0, maxTitleChars),
         body: request.body,

@@ -10,7 +10,10 @@ import { claudeLines, codexLines, geminiWhole, opencodeLines, plainLines } from 
 export interface Preset {
   readonly template: CommandTemplate;
   /** Arguments that print a help, and the words that it must contain. */
-  readonly helps: readonly { readonly args: readonly string[]; readonly words: readonly string[] }[];
+  readonly helps: readonly {
+    readonly args: readonly string[];
+    readonly words: readonly string[];
+  }[];
   readonly notes: string;
 }
 
@@ -30,7 +33,14 @@ const claude: Preset = {
   helps: [
     {
       args: ['--help'],
-      words: ['--print', '--output-format', 'stream-json', '--verbose', '--permission-mode', '--resume'],
+      words: [
+        '--print',
+        '--output-format',
+        'stream-json',
+        '--verbose',
+        '--permission-mode',
+        '--resume',
+      ],
     },
   ],
   notes: 'Claude Code. Not run here. Prompt on standard input; JSON lines; says cost and tokens.',

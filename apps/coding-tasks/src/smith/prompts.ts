@@ -4,7 +4,10 @@ const planRules = `Make a plan and change nothing: no file, no commit.
 Look at the repository in the current folder first. Answer with the plan alone, as Markdown: what will
 be changed in which files, in which order, and how it will be tested. A person reads and approves it.`;
 
-export function planPrompt(request: string, rejected: { plan: string; comment: string } | null): string {
+export function planPrompt(
+  request: string,
+  rejected: { plan: string; comment: string } | null,
+): string {
   const again =
     rejected === null
       ? ''

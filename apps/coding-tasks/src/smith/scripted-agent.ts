@@ -14,7 +14,12 @@ export function createScriptedAgent(scriptPath: string, options: CommandAgentOpt
   readScript(scriptPath);
   // The same folder, whether it runs from sources or compiled.
   const program = `./scripted-program${extname(import.meta.url)}`;
-  const args = [fileURLToPath(new URL(program, import.meta.url)), scriptPath, '{phase}', '{session}'];
+  const args = [
+    fileURLToPath(new URL(program, import.meta.url)),
+    scriptPath,
+    '{phase}',
+    '{session}',
+  ];
   return createCommandAgent(
     {
       name: 'scripted',
