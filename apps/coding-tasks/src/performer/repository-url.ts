@@ -67,11 +67,16 @@ export function pullRequestPlace(url: string, allowed: readonly string[] = []): 
       `pull request ${JSON.stringify(url)}: <repository>#<branch> or the address of a pull request is wanted`,
     );
   }
-  const branch = url.slice(at + 1);
-  if (!/^[\w][\w./-]*$/.test(branch) || branch.includes('..')) {
-    throw new RepositoryRefused(`pull request ${JSON.stringify(url)}: its branch can't be one`);
+  const repository = checkedRepository(url.slice(0, at), allowed);
+  return { repository, ref: branchRef(url.slice(at + 1)) };
+}
+
+/** The full name of a branch, which git can take for nothing else. @throws RepositoryRefused */
+export function branchRef(branch: string): string {
+  if (!/^\w[\w./-]*$/.test(branch) || branch.includes('..')) {
+    throw new RepositoryRefused(`${JSON.stringify(branch)} can't be the name of a branch`);
   }
-  return { repository: checkedRepository(url.slice(0, at), allowed), ref: `refs/heads/${branch}` };
+  return `refs/heads/${branch}`;
 }
 
 export function branchUrl(repository: string, branch: string): string {

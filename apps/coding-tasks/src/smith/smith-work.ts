@@ -5,6 +5,7 @@ import { type Payload, payloads } from '../contract/payloads.ts';
 import { GitError } from '../performer/git.ts';
 import type { Run } from '../performer/ledger.ts';
 import {
+  branchRef,
   checkedRepository,
   pullRequestPlace,
   RepositoryRefused,
@@ -83,7 +84,7 @@ async function makePlan(parts: SmithParts, run: Run, control: WorkControl): Prom
   const repository = repositoryOf(parts, order.repositorioOrigen ?? before.repository);
   const target = order.ramaDestino ?? before.target;
   control.say('fetching the repository');
-  const base = await parts.workspaces.fetch(repository, target, control.signal);
+  const base = await parts.workspaces.fetch(repository, refOf(target), control.signal);
   const request = order.prompt || before.request;
   const rejected =
     order.comentario === undefined
@@ -118,7 +119,8 @@ async function writeCode(parts: SmithParts, run: Run, control: WorkControl): Pro
   refuseOtherPlan(order, before);
   const repository = repositoryOf(parts, order.repositorioOrigen ?? before.repository);
   const target = order.ramaDestino ?? before.target;
-  const base = before.base ?? (await parts.workspaces.fetch(repository, target, control.signal));
+  const base =
+    before.base ?? (await parts.workspaces.fetch(repository, refOf(target), control.signal));
   const plan = order.plan === undefined ? before.plan : JSON.stringify(order.plan);
   const request = order.prompt ?? before.request;
   const known = { ...before, repository, target, base, plan, request, planId: order.planId };
@@ -261,6 +263,10 @@ function repositoryOf(parts: SmithParts, repository: string): string {
     throw new WorkFailed('sin_repositorio', 'the order names no repository', false);
   }
   return checkedRepository(repository, parts.allowedRepositories);
+}
+
+function refOf(target: string | null): string {
+  return target === null ? 'HEAD' : branchRef(target);
 }
 
 function branchOf({ branchPrefix }: SmithParts, task: string): string {

@@ -26,8 +26,8 @@ export interface WorkspaceRequest {
 export interface Workspaces {
   /** Removes what a killed service left behind. Call it once, before anything else. */
   sweep(): Promise<void>;
-  /** Brings the copy of the repository up to date. @returns the commit of the branch, or of HEAD */
-  fetch(repository: string, branch: string | null, signal: AbortSignal): Promise<string>;
+  /** Brings the copy of the repository up to date with a full ref, or HEAD. @returns its commit */
+  fetch(repository: string, ref: string, signal: AbortSignal): Promise<string>;
   /** Makes a worktree, hands it over, and removes it whatever happens. */
   using<T>(request: WorkspaceRequest, work: (workspace: Workspace) => Promise<T>): Promise<T>;
   /** Commits what the agent has not committed. @returns the branch's last commit */
@@ -69,11 +69,10 @@ class GitWorkspaces implements Workspaces {
     }
   }
 
-  fetch(repository: string, branch: string | null, signal: AbortSignal): Promise<string> {
+  fetch(repository: string, ref: string, signal: AbortSignal): Promise<string> {
     return this.#inTurn(repository, async () => {
       const folder = await this.#copyOf(repository, signal);
-      const wanted = branch === null ? 'HEAD' : `refs/heads/${branch}`;
-      await this.#git.run(['fetch', '--no-tags', 'origin', '--', wanted], { folder, signal });
+      await this.#git.run(['fetch', '--no-tags', 'origin', '--', ref], { folder, signal });
       return this.#git.run(['rev-parse', 'FETCH_HEAD'], { folder, signal });
     });
   }
