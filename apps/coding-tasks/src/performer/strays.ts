@@ -8,19 +8,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 export const ownerVariable = 'CAPATAZ_PERFORMER';
 export const runVariable = 'CAPATAZ_RUN';
 
-/** Kills whatever carries the entry. Only Linux shows environments; elsewhere nothing is found. */
+/** Kills whatever carries the entry. @returns how many */
 export function killStrays(variable: string, value: string): number {
   let killed = 0;
   // A process may fork between the look and the kill; its child is seen in the next round.
   for (let round = 0; round < 10; round += 1) {
-    const pids = carriers(`${variable}=${value}`);
+    const pids = findStrays(variable, value);
     if (pids.length === 0) break;
     for (const pid of pids) if (kill(pid)) killed += 1;
   }
   return killed;
 }
 
-function carriers(entry: string): number[] {
+/** Living processes with the entry. Only Linux shows environments; elsewhere nothing is found. */
+export function findStrays(variable: string, value: string): number[] {
+  const entry = `${variable}=${value}`;
   let names: string[];
   try {
     names = readdirSync('/proc');

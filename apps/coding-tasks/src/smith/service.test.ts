@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { until } from '../performer/fixtures/place.ts';
+import { findStrays, ownerVariable } from '../performer/strays.ts';
 import { rightSum, Smithy, sumScript, wrongSum } from './fixtures/smithy.ts';
 
 const branch = 'capataz/task-1';
@@ -231,7 +232,7 @@ test('tarea.cancelar kills the agent, also one that does not mind SIGTERM, and l
   assert.equal(smithy.worktrees().length, 1);
   await desk.order('tarea.cancelar', {});
   await until(() => smithy.worktrees().length === 0);
-  await smithy.start(sumScript, { folder: smithy.place.path('other'), durable: 'other' });
+  assert.deepEqual(findStrays(ownerVariable, smithy.place.path('smith')), []);
   assert.deepEqual(desk.all('resultado.error'), []);
 });
 
