@@ -47,7 +47,7 @@ test('after kill -9 the agent and its worktree are cleared away, and the work is
   assert.deepEqual(findStrays(ownerVariable, folder), []);
 });
 
-test('a result that was stored and not published is published by the next start', async () => {
+test('who asks after a crash is given the stored answer again, under the id that it had', async () => {
   using place = new Place();
   const folder = place.path('smith');
   const repository = place.repository('shop', { 'README.md': '# Shop\n' });
@@ -61,7 +61,6 @@ test('a result that was stored and not published is published by the next start'
   await until(() => first.heard.some(({ name }) => name === 'resultado.plan_generado'));
   await first.kill();
   const second = new KillableService(module, folder, place.environment);
-  // Who asks is given the answer again, under the id that it had.
   second.order('tarea.consultar_estado', { sessionId: '', intento: 1 });
   await until(() => second.heard.length > 0);
   await second.kill();
