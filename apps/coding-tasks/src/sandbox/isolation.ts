@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, lstatSync, readlinkSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /**
@@ -53,7 +53,6 @@ export type Wrapped =
       readonly ok: true;
       readonly argv: readonly [string, ...string[]];
       readonly environment: Readonly<Record<string, string>>;
-      /** Where the command sees its folder. */
       readonly isIsolated: boolean;
       /** What people must know who read the log. */
       readonly warnings: readonly string[];
@@ -191,7 +190,7 @@ function etcFiles(hasNetwork: boolean): string[] {
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return statSync(path).isFile();
   } catch {
     return false;
   }

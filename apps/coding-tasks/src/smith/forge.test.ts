@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gitHubCredential } from '../performer/git-hub-credential.ts';
 import { realClock } from '../performer/time.ts';
 import { GitHubStandIn } from './fixtures/git-hub-stand-in.ts';
 import { Smithy, sumScript } from './fixtures/smithy.ts';
-import { branchForge, createGitHubForge, ForgeError, gitHubCredential } from './forge.ts';
+import { branchForge, createGitHubForge, ForgeError } from './forge.ts';
 
 const { signal } = new AbortController();
 

@@ -3,11 +3,12 @@ import type { Bus } from 'capataz/bus';
 import type { Clock, Log } from 'capataz/server';
 import { originators } from '../contract/names.ts';
 import { createGit } from '../performer/git.ts';
+import { gitHubCredential } from '../performer/git-hub-credential.ts';
 import { openLedger } from '../performer/ledger.ts';
 import { createPerformer } from '../performer/performer.ts';
 import { killStrays, ownerVariable } from '../performer/strays.ts';
 import type { Agent } from './agent.ts';
-import { branchForge, createGitHubForge, gitHubCredential } from './forge.ts';
+import { branchForge, createGitHubForge } from './forge.ts';
 import { createSmithWork } from './smith-work.ts';
 import { createWorkspaces } from './workspaces.ts';
 
