@@ -6,7 +6,17 @@ import { readdirSync, readFileSync } from 'node:fs';
  * not do: after a `kill -9` of the service they may belong to somebody else.
  */
 export const ownerVariable = 'CAPATAZ_PERFORMER';
-export const runVariable = 'CAPATAZ_RUN';
+const runVariable = 'CAPATAZ_RUN';
+
+/** For the processes of one run. Two services may have the same order, hence the folder. */
+export function marksOf(folder: string, runId: string): Readonly<Record<string, string>> {
+  return { [ownerVariable]: folder, [runVariable]: `${folder} ${runId}` };
+}
+
+/** Kills what a run has left behind. @returns how many */
+export function killRun(folder: string, runId: string): number {
+  return killStrays(runVariable, `${folder} ${runId}`);
+}
 
 /** Kills whatever carries the entry. @returns how many */
 export function killStrays(variable: string, value: string): number {

@@ -5,9 +5,8 @@ import { delimiter, join } from 'node:path';
  * - `bwrap`: no network, a read-only system, a `/tmp` of its own, limits. Without it nothing is run.
  * - `plain`: an ordinary process with limits, and otherwise all that the service may do. Every log
  *   says so in its first line.
- * - `auto`: `bwrap` where it is there, else `plain`.
  */
-export type IsolationMode = 'bwrap' | 'plain' | 'auto';
+export type Isolation = 'bwrap' | 'plain';
 
 export interface Limits {
   readonly timeMs: number;
@@ -30,7 +29,7 @@ export const defaultLimits: Limits = {
 };
 
 export interface IsolationOptions {
-  readonly mode: IsolationMode;
+  readonly mode: Isolation;
   readonly limits: Limits;
   /** Lets the command reach the network. Default no. */
   readonly hasNetwork: boolean;
@@ -53,7 +52,6 @@ export type Wrapped =
       readonly ok: true;
       readonly argv: readonly [string, ...string[]];
       readonly environment: Readonly<Record<string, string>>;
-      readonly isIsolated: boolean;
       /** What people must know who read the log. */
       readonly warnings: readonly string[];
     }
@@ -85,14 +83,13 @@ export function wrapped(
 ): Wrapped {
   const warnings: string[] = [];
   const limiter = limiterOf(options.limits, tools, warnings);
-  const wantsBwrap = options.mode === 'bwrap' || (options.mode === 'auto' && tools.bwrap !== null);
-  if (!wantsBwrap) {
+  if (options.mode === 'plain') {
     warnings.push(
       'NOT ISOLATED: this run may read and change all that the service may, and reach the network. ' +
         'Install bubblewrap (Debian: apt-get install bubblewrap).',
     );
     const argv = nonEmpty([...limiter, ...command]);
-    return { ok: true, argv, environment: place.environment, isIsolated: false, warnings };
+    return { ok: true, argv, environment: place.environment, warnings };
   }
   if (tools.bwrap === null) {
     const problem = 'bubblewrap is not installed (Debian: apt-get install bubblewrap)';
@@ -105,7 +102,7 @@ export function wrapped(
   const walls = bwrapArgs(place, options);
   const argv = nonEmpty([...asUser, ...limiter, tools.bwrap, ...walls, '--', ...command]);
   // bwrap's own environment: it clears it for the command.
-  return { ok: true, argv, environment: {}, isIsolated: true, warnings };
+  return { ok: true, argv, environment: {}, warnings };
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   pullRequestPlace,
   RepositoryRefused,
 } from '../performer/repository-url.ts';
-import { killStrays, ownerVariable, runVariable } from '../performer/strays.ts';
+import { killRun, marksOf } from '../performer/strays.ts';
 import { type Work, type WorkControl, type WorkEnd, WorkFailed } from '../performer/work.ts';
 import { type IsolationOptions, type Tools, wrapped } from './isolation.ts';
 import { mergedClone } from './merge.ts';
@@ -69,7 +69,7 @@ async function test(parts: SandboxParts, run: Run, control: WorkControl): Promis
   try {
     return await mergeAndTest(parts, run, control, { request, target, runs, folder, log });
   } finally {
-    killStrays(runVariable, run.id);
+    killRun(parts.folder, run.id);
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -95,7 +95,7 @@ async function mergeAndTest(
     return { isRight: false, log: log.excerpt };
   }
   await handOver(parts, folder, signal);
-  const marks = { [ownerVariable]: parts.folder, [runVariable]: run.id };
+  const marks = marksOf(parts.folder, run.id);
   const ended = await runWrapped(parts, { folder, marks, signal }, (text) => {
     log.write(text);
     control.say(`testing: ${log.lastLine}`);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Bus } from 'capataz/bus';
 import type { Clock, Log } from 'capataz/server';
 import { originators } from '../contract/names.ts';
+import { describeEnd } from '../performer/command.ts';
 import { createGit } from '../performer/git.ts';
 import { gitHubCredential } from '../performer/git-hub-credential.ts';
 import { openLedger } from '../performer/ledger.ts';
@@ -11,7 +12,7 @@ import { killStrays, ownerVariable } from '../performer/strays.ts';
 import {
   defaultLimits,
   findTools,
-  type IsolationMode,
+  type Isolation,
   type IsolationOptions,
   type Limits,
   type Tools,
@@ -31,8 +32,8 @@ export interface SandboxOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly newId: () => string;
-  /** Default `bwrap`. */
-  readonly isolation?: IsolationMode;
+  /** `auto` isolates where that can be done, and else says loudly that it does not. Default `bwrap`. */
+  readonly isolation?: Isolation | 'auto';
   readonly limits?: Partial<Limits>;
   /** Default false. */
   readonly hasNetwork?: boolean;
@@ -127,34 +128,43 @@ async function provenIsolation(
   parts: {
     readonly clock: Clock;
     readonly tools: Tools;
-    readonly environment: Record<string, string>;
+    readonly environment: Readonly<Record<string, string>>;
   },
 ): Promise<IsolationOptions> {
+  const { isolation: wanted = 'bwrap', log } = options;
   const isolation: IsolationOptions = {
-    mode: options.isolation ?? 'bwrap',
+    mode: wanted === 'plain' ? 'plain' : 'bwrap',
     limits: { ...defaultLimits, ...options.limits },
     hasNetwork: options.hasNetwork ?? false,
     readOnlyPaths: options.readOnlyPaths ?? [],
     user: options.user ?? nobody,
   };
-  const folder = join(options.folder, 'probe');
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  const problem = await probe(options.folder, { ...parts, isolation, command: ['true'] });
+  if (problem === null) return isolation;
+  if (wanted !== 'auto') throw new Error(`the sandbox can't isolate tests here: ${problem}`);
+  log.warn(`NOT ISOLATED: the sandbox can't isolate tests here: ${problem}`);
+  return { ...isolation, mode: 'plain' };
+}
+
+/** @returns why it can't be done, or null */
+async function probe(
+  folder: string,
+  parts: Parameters<typeof runWrapped>[0],
+): Promise<string | null> {
+  const place = join(folder, 'probe');
+  mkdirSync(place, { recursive: true, mode: 0o755 });
   const { signal } = new AbortController();
-  const marks = { [ownerVariable]: options.folder };
-  const probe = { ...parts, isolation, command: ['true'] as const };
+  let said = '';
   try {
-    let said = '';
-    const ended = await runWrapped(probe, { folder, marks, signal }, (text) => {
-      said += text;
-    });
-    if (ended.how !== 'exited' || ended.code !== 0) throw new Error(said);
-    if (said !== '') options.log.warn(said.trim());
-    return isolation;
+    const ended = await runWrapped(
+      parts,
+      { folder: place, marks: { [ownerVariable]: folder }, signal },
+      (text) => {
+        said += text;
+      },
+    );
+    return ended.how === 'exited' && ended.code === 0 ? null : `${describeEnd(ended)}: ${said}`;
   } catch (error) {
-    if (isolation.mode === 'auto') {
-      options.log.warn('NOT ISOLATED: the sandbox’s walls can’t be put up here', { error });
-      return { ...isolation, mode: 'plain' };
-    }
-    throw new Error(`the sandbox can't isolate tests here: ${error}`, { cause: error });
+    return error instanceof Error ? error.message : String(error);
   }
 }

@@ -232,7 +232,7 @@ test('tarea.cancelar kills the agent, also one that does not mind SIGTERM, and l
   assert.equal(smithy.worktrees().length, 1);
   await desk.order('tarea.cancelar', {});
   await until(() => smithy.worktrees().length === 0);
-  assert.deepEqual(findStrays(ownerVariable, smithy.place.path('smith')), []);
+  await until(() => findStrays(ownerVariable, smithy.place.path('smith')).length === 0);
   assert.deepEqual(desk.all('resultado.error'), []);
 });
 

@@ -10,7 +10,7 @@ import {
   pullRequestPlace,
   RepositoryRefused,
 } from '../performer/repository-url.ts';
-import { killStrays, ownerVariable, runVariable } from '../performer/strays.ts';
+import { killRun, marksOf } from '../performer/strays.ts';
 import {
   type Facts,
   type Work,
@@ -219,19 +219,19 @@ async function inWorkspace(
     return await parts.workspaces.using(request, async (workspace) => {
       const { phase, prompt, session } = ask();
       control.say(`${parts.agent.name}: ${phase}`);
-      const marks = { [ownerVariable]: parts.folder, [runVariable]: run.id };
+      const marks = marksOf(parts.folder, run.id);
       const answer = await parts.agent.turn(
         { phase, prompt, session, answerFile, marks, folder: workspace.folder },
         { signal: control.signal, say: (status) => control.say(`${parts.agent.name}: ${status}`) },
       );
       control.signal.throwIfAborted();
       // Before anything is read from the worktree: nobody shall write there any more.
-      killStrays(runVariable, run.id);
+      killRun(parts.folder, run.id);
       await after(workspace);
       return answer;
     });
   } finally {
-    killStrays(runVariable, run.id);
+    killRun(parts.folder, run.id);
     rmSync(answerFile, { force: true });
   }
 }
