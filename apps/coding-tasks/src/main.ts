@@ -1,5 +1,4 @@
 /** The command `capataz-coding`: acts when it is loaded. */
-import { createServer } from 'capataz/server';
-import { applicationName } from './contract/envelope.ts';
+import { codingServer } from './application.ts';
 
-process.exitCode = await createServer({ name: applicationName }).run(process.argv.slice(2));
+process.exitCode = await codingServer().run(process.argv.slice(2));

@@ -1,3 +1,4 @@
+import type { JsonObject } from 'capataz';
 import type { BusEvent } from 'capataz/bus';
 import { exchanges } from './names.ts';
 import { type EventName, isEventName, type Payload, payloads } from './payloads.ts';
@@ -35,12 +36,16 @@ export function readMessage(event: BusEvent): ReadMessage {
   return { ok: true, message };
 }
 
+/** A payload as it travels: without the fields that are undefined. */
+export function jsonOf(payload: object): JsonObject {
+  return JSON.parse(JSON.stringify(payload));
+}
+
 /** The event that the bus takes for a message. */
 export function busEvent({ name, taskId, traceId, time, originator, payload }: Message): BusEvent {
-  const json = JSON.parse(JSON.stringify(payload));
   return {
     ...{ id: traceId, job: taskId, sequence: 0, correlationId: taskId, time, originator, name },
-    payload: json,
+    payload: jsonOf(payload),
     trace: null,
   };
 }
