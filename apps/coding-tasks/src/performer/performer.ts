@@ -1,23 +1,19 @@
 import type { JsonObject } from 'capataz';
-import { type Bus, busSource, createSubscriber, type Refusal, type Subscriber } from 'capataz/bus';
-import type { Clock, Log } from 'capataz/server';
+import { busSource, createSubscriber, type Refusal, type Subscriber } from 'capataz/bus';
 import { busEvent, type Message, readMessage } from '../contract/messages.ts';
 import { exchanges, type Originator, originators } from '../contract/names.ts';
 import type { EventName } from '../contract/payloads.ts';
+import type { Service, ServiceWorld } from '../service.ts';
 import type { Ledger, Order, Run } from './ledger.ts';
 import { Publisher } from './publisher.ts';
 import { type Facts, type Outcome, type Work, WorkFailed } from './work.ts';
 
-export interface PerformerOptions {
-  /** How it signs what it says. */
+export interface PerformerOptions extends ServiceWorld {
+  /** How it signs what it says, and the name under which its orders wait while it is away. */
   readonly name: Originator;
-  readonly bus: Bus;
-  /** The name under which its orders wait while it is away. */
-  readonly durable: string;
+  /** Whether it talks in sessions that can be taken up. */
+  readonly hasSessions: boolean;
   readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly newId: () => string;
   /** The orders that ask for work; the others are known. */
   readonly orders: readonly EventName[];
   readonly work: Work;
@@ -29,13 +25,6 @@ export interface PerformerOptions {
   readonly progressMs?: number;
   /** How long what has ended is remembered, for orders that are repeated. Default 30 days. */
   readonly rememberMs?: number;
-}
-
-export interface Performer {
-  /** Begins to take orders, and takes up again what was not finished. */
-  start(): void;
-  /** Ends what is at work; it stays noted, and the next start takes it up. */
-  stop(): Promise<void>;
 }
 
 const day = 86_400_000;
@@ -54,11 +43,11 @@ interface Active {
  * order that comes again does nothing while its work is under way and gets its old answer after that;
  * a service that was killed begins the work anew. Polls are answered while the work goes on.
  */
-export function createPerformer(options: PerformerOptions): Performer {
+export function createPerformer(options: PerformerOptions): Service {
   return new OrderPerformer(options);
 }
 
-class OrderPerformer implements Performer {
+class OrderPerformer implements Service {
   readonly #options: PerformerOptions;
   readonly #publisher: Publisher;
   readonly #active = new Map<string, Active>();
@@ -73,15 +62,15 @@ class OrderPerformer implements Performer {
   }
 
   start(): void {
-    const { ledger, clock, bus, log, durable, orders, rememberMs = 30 * day } = this.#options;
+    const { ledger, clock, bus, log, name, orders, rememberMs = 30 * day } = this.#options;
     ledger.forgetBefore(clock.now() - rememberMs);
     for (const run of ledger.open()) this.#enqueue(run);
     this.#publisher.wake();
     this.#watchProgress();
     this.#subscriber = createSubscriber({
-      name: durable,
+      name,
       source: busSource(bus, {
-        durable,
+        durable: name,
         exchange: exchanges.orders,
         patterns: [...orders, ...sharedOrders],
       }),
@@ -239,13 +228,14 @@ class OrderPerformer implements Performer {
     });
   }
 
-  /** What says to whom and to which attempt an answer belongs. */
+  /** What says to which session and attempt an answer belongs. */
   #addressed(run: Run, name: EventName, payload: object): JsonObject {
-    const hasSession = name !== 'resultado.integracion_finalizada';
     return JSON.parse(
       JSON.stringify({
         ...payload,
-        ...(hasSession ? { sessionId: this.#sessionOf(run.task) } : {}),
+        ...(name === 'resultado.integracion_finalizada'
+          ? {}
+          : { sessionId: this.#sessionOf(run.task) }),
         ...(run.attempt === null ? {} : { intento: run.attempt }),
       }),
     );
@@ -253,6 +243,7 @@ class OrderPerformer implements Performer {
 
   /** Known from the first word about a task on (C-m), and the same ever after. */
   #sessionOf(task: string): string {
+    if (!this.#options.hasSessions) return '';
     const { sessionId } = this.#factsOf(task);
     if (typeof sessionId === 'string' && sessionId !== '') return sessionId;
     const fresh = this.#options.newId();
@@ -262,6 +253,7 @@ class OrderPerformer implements Performer {
 
   /** A service that lost its folder goes on under the name that the orchestrator knows. */
   #rememberSession(order: Order): void {
+    if (!this.#options.hasSessions) return;
     const { sessionId } = order.payload;
     const facts = this.#factsOf(order.task);
     if (typeof sessionId !== 'string' || sessionId === '' || facts.sessionId !== undefined) return;

@@ -1,15 +1,12 @@
-import { type Bus, BusError } from 'capataz/bus';
-import type { Clock, Log } from 'capataz/server';
+import { BusError } from 'capataz/bus';
 import { exchanges } from '../contract/names.ts';
+import type { ServiceWorld } from '../service.ts';
 import type { Ledger, Result } from './ledger.ts';
 import { pause } from './time.ts';
 
-interface PublisherParts {
+interface PublisherParts extends ServiceWorld {
   readonly name: string;
-  readonly bus: Bus;
   readonly ledger: Ledger;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 const firstWaitMs = 1_000;

@@ -41,7 +41,7 @@ test('ramaDestino is the branch that is merged into', async () => {
   assert.equal((await ground.verdict()).exito, true);
 });
 
-test('C-v C-m: a poll is answered at once while tests run, with what they print', async () => {
+test('C-v: a poll is answered at once while tests run, with what they print', async () => {
   await using ground = new ProvingGround();
   const { desk } = ground;
   await ground.start();
@@ -53,8 +53,8 @@ test('C-v C-m: a poll is answered at once while tests run, with what they print'
     await desk.order('tarea.consultar_estado', { sessionId: '', destinatario: 'sandbox-service' });
     await until(() => statuses().length > before);
   }
-  assert.equal(new Set(statuses().map(({ payload }) => payload.sessionId)).size, 1);
-  assert.ok(statuses().every(({ payload }) => payload.intento === 1));
+  // The session is the smith's, and nobody shall learn another one from here.
+  assert.ok(statuses().every(({ payload }) => payload.sessionId === '' && payload.intento === 1));
   await desk.order('tarea.cancelar', {});
   await until(() => readdirSync(ground.place.path('sandbox', 'runs')).length === 0);
   await until(() => findStrays(ownerVariable, ground.place.path('sandbox')).length === 0);

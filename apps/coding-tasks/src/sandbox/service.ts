@@ -1,6 +1,5 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bus } from 'capataz/bus';
 import type { Clock, Log } from 'capataz/server';
 import { originators } from '../contract/names.ts';
 import { describeEnd } from '../performer/command.ts';
@@ -9,6 +8,7 @@ import { gitHubCredential } from '../performer/git-hub-credential.ts';
 import { openLedger } from '../performer/ledger.ts';
 import { createPerformer } from '../performer/performer.ts';
 import { killStrays, ownerVariable } from '../performer/strays.ts';
+import type { Service, ServiceWorld } from '../service.ts';
 import {
   defaultLimits,
   findTools,
@@ -20,8 +20,7 @@ import {
 import { removeOldLogs } from './run-log.ts';
 import { createSandboxWork, runWrapped } from './sandbox-work.ts';
 
-export interface SandboxOptions {
-  readonly bus: Bus;
+export interface SandboxSettings {
   /** Its own: the ledger, logs, clones while a test lasts. Whoever runs the tests must get through to it. */
   readonly folder: string;
   /** The tests, as program and arguments: `['npm', 'test']`. They are right if they end with 0. */
@@ -29,9 +28,6 @@ export interface SandboxOptions {
   /** For git and for finding tools: PATH, HOME. The tests see of it only PATH and `commandEnvironment`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly commandEnvironment?: Readonly<Record<string, string>>;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly newId: () => string;
   /** `auto` isolates where that can be done, and else says loudly that it does not. Default `bwrap`. */
   readonly isolation?: Isolation | 'auto';
   readonly limits?: Partial<Limits>;
@@ -49,12 +45,6 @@ export interface SandboxOptions {
   readonly testsAtOnce?: number;
   /** Default 30 s. */
   readonly progressMs?: number;
-  /** Default `sandbox`. */
-  readonly durable?: string;
-}
-
-export interface Service {
-  stop(): Promise<void>;
 }
 
 const nobody = { uid: 65_534, gid: 65_534 };
@@ -62,11 +52,15 @@ const keepLogsMs = 30 * 86_400_000;
 
 /**
  * The `sandbox-service`: merges pull requests and tests the outcome behind walls. What a killed one
- * has left behind, processes and clones, is cleared away first.
+ * has left behind, processes and clones, is cleared away here; orders are taken once it is started.
  * @throws Error where the walls can't be put up, or another process works with the folder
  */
-export async function startSandbox(options: SandboxOptions): Promise<Service> {
-  const { folder, clock } = options;
+export async function prepareSandbox(
+  world: ServiceWorld,
+  settings: SandboxSettings,
+): Promise<Service> {
+  const { clock } = world;
+  const { folder } = settings;
   // The tests may run as another user, who has to get through but not to look around.
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const ledger = openLedger(folder);
@@ -75,30 +69,28 @@ export async function startSandbox(options: SandboxOptions): Promise<Service> {
   removeOldLogs(join(folder, 'logs'), clock.now() - keepLogsMs);
   try {
     const parts = {
-      git: gitOf(options),
+      git: gitOf(clock, settings),
       clock,
       folder,
-      command: options.command,
-      environment: { PATH: options.environment.PATH ?? '', ...options.commandEnvironment },
-      allowedRepositories: options.allowedRepositories ?? [],
-      tools: findTools(options.environment.PATH ?? '', process.getuid?.() ?? -1),
+      command: settings.command,
+      environment: { PATH: settings.environment.PATH ?? '', ...settings.commandEnvironment },
+      allowedRepositories: settings.allowedRepositories ?? [],
+      tools: findTools(settings.environment.PATH ?? '', process.getuid?.() ?? -1),
     };
-    const isolation = await provenIsolation(options, parts);
+    const isolation = await provenIsolation(settings, world.log, parts);
     const performer = createPerformer({
+      ...world,
       name: originators.sandbox,
-      bus: options.bus,
-      durable: options.durable ?? 'sandbox',
+      hasSessions: false,
+      log: world.log.child({ service: originators.sandbox }),
       ledger,
-      clock,
-      log: options.log.child({ service: originators.sandbox }),
-      newId: options.newId,
       orders: ['tarea.probar_integracion'],
-      runsAtOnce: options.testsAtOnce ?? 1,
-      ...(options.progressMs === undefined ? {} : { progressMs: options.progressMs }),
+      runsAtOnce: settings.testsAtOnce ?? 1,
+      ...(settings.progressMs === undefined ? {} : { progressMs: settings.progressMs }),
       work: createSandboxWork({ ...parts, isolation }),
     });
-    performer.start();
     return {
+      start: () => performer.start(),
       async stop() {
         await performer.stop();
         ledger.close();
@@ -110,7 +102,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Service> {
   }
 }
 
-function gitOf({ clock, environment, gitHub, folder }: SandboxOptions) {
+function gitOf(clock: Clock, { environment, gitHub, folder }: SandboxSettings) {
   const credential = gitHub === undefined ? {} : gitHubCredential(gitHub);
   return createGit({
     clock,
@@ -124,22 +116,23 @@ function gitOf({ clock, environment, gitHub, folder }: SandboxOptions) {
  * middle of a task. With `auto` it then does without them, loudly.
  */
 async function provenIsolation(
-  options: SandboxOptions,
+  settings: SandboxSettings,
+  log: Log,
   parts: {
     readonly clock: Clock;
     readonly tools: Tools;
     readonly environment: Readonly<Record<string, string>>;
   },
 ): Promise<IsolationOptions> {
-  const { isolation: wanted = 'bwrap', log } = options;
+  const { isolation: wanted = 'bwrap' } = settings;
   const isolation: IsolationOptions = {
     mode: wanted === 'plain' ? 'plain' : 'bwrap',
-    limits: { ...defaultLimits, ...options.limits },
-    hasNetwork: options.hasNetwork ?? false,
-    readOnlyPaths: options.readOnlyPaths ?? [],
-    user: options.user ?? nobody,
+    limits: { ...defaultLimits, ...settings.limits },
+    hasNetwork: settings.hasNetwork ?? false,
+    readOnlyPaths: settings.readOnlyPaths ?? [],
+    user: settings.user ?? nobody,
   };
-  const problem = await probe(options.folder, { ...parts, isolation, command: ['true'] });
+  const problem = await probe(settings.folder, { ...parts, isolation, command: ['true'] });
   if (problem === null) return isolation;
   if (wanted !== 'auto') throw new Error(`the sandbox can't isolate tests here: ${problem}`);
   log.warn(`NOT ISOLATED: the sandbox can't isolate tests here: ${problem}`);
