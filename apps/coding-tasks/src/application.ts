@@ -15,6 +15,7 @@ import { applicationName, taskCodec } from './contract/envelope.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { gatewayRoutes } from './gateway/routes.ts';
 import { orchestratorSubscriptions } from './orchestrator/subscriptions.ts';
+import { QueueKeeper } from './queue-keeper.ts';
 import type { Service, ServiceWorld } from './service.ts';
 import { simulatedSandbox, simulatedSmith } from './simulators/services.ts';
 import { taskBlueprint } from './task/blueprint.ts';
@@ -124,6 +125,7 @@ export function codingServer({
     onStart: (server) => {
       const { clock, log, stores } = server;
       const world = { bus: busOf(server.bus), clock, log, newId };
+      stores.services.push(new QueueKeeper(world));
       if (runs(server, 'smith')) stores.services.push(smith(world, server));
       if (runs(server, 'sandbox')) stores.services.push(sandbox(world, server));
       for (const service of stores.services) service.start();

@@ -64,7 +64,7 @@ export function gatewayRoutes(
     ...actionRoutes(gateway),
     {
       method: 'GET',
-      path: '/tareas/socket',
+      path: '/socket',
       area: 'client',
       operation: {
         id: 'openTaskSocket',

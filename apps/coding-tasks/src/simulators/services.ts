@@ -1,5 +1,6 @@
 import type { Message } from '../contract/messages.ts';
-import { exchanges, originators } from '../contract/names.ts';
+import { originators } from '../contract/names.ts';
+import { queues } from '../contract/queues.ts';
 import type { ServiceWorld } from '../service.ts';
 import { type Answer, type Behaviour, obedient, Simulator } from './simulator.ts';
 
@@ -11,30 +12,11 @@ export const usualTimes = {
   'tarea.probar_integracion': 10_000,
 } as const satisfies Behaviour['takesMs'];
 
-/** Which orders the smith takes, also the real one. */
-export const smithQueue = {
-  durable: 'herrero-adapter-service',
-  exchange: exchanges.orders,
-  patterns: [
-    'tarea.generar_plan',
-    'tarea.aprobar_plan',
-    'tarea.enviar_feedback',
-    'tarea.consultar_estado',
-    'tarea.cancelar',
-  ],
-};
-
-export const sandboxQueue = {
-  durable: 'sandbox-service',
-  exchange: exchanges.orders,
-  patterns: ['tarea.probar_integracion', 'tarea.consultar_estado', 'tarea.cancelar'],
-};
-
 export function simulatedSmith(world: ServiceWorld, behaviour: Partial<Behaviour> = {}): Simulator {
   return new Simulator(
     {
       name: originators.smith,
-      queue: smithQueue,
+      queue: queues.smith,
       behaviour: { ...obedient, takesMs: { ...usualTimes }, ...behaviour },
       answer: smithAnswer,
       session: sessionOf,
@@ -52,7 +34,7 @@ export function simulatedSandbox(
   return new Simulator(
     {
       name: originators.sandbox,
-      queue: sandboxQueue,
+      queue: queues.sandbox,
       behaviour: { ...obedient, takesMs: { ...usualTimes }, ...behaviour },
       answer: (order) => sandboxAnswer(order, verdict),
       session: () => '',

@@ -69,7 +69,7 @@ export const taskSettings = {
   },
   reviewers: {
     type: 'string',
-    default: '',
+    default: null,
     meaning: 'Users who may see, approve and reject the plans of everybody, with commas between.',
   },
 } as const satisfies SettingDeclarations;
@@ -117,7 +117,7 @@ export function taskRules(settings: SettingValues<typeof taskSettings>): TaskRul
     approvalLimitMs: rest.approvalLimit,
     stateLimitMs: rest.stateLimit,
     costLimitUsd: rest.costLimitUsd,
-    reviewers: listOf(rest.reviewers),
+    reviewers: listOf(rest.reviewers ?? ''),
   };
 }
 
