@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFaultyBus } from 'capataz/bus';
 import { originators } from '../contract/names.ts';
+import { queues } from '../contract/queues.ts';
 import { Desk } from './fixtures/desk.ts';
 import { Place, until } from './fixtures/place.ts';
 import { type Ledger, openLedger } from './ledger.ts';
@@ -28,7 +29,7 @@ class Bench implements AsyncDisposable {
       name: originators.sandbox,
       hasSessions: false,
       ledger: this.ledger,
-      orders: ['tarea.probar_integracion'],
+      queue: queues.sandbox,
       work,
       runsAtOnce: 1,
       ...options,
@@ -128,7 +129,7 @@ test('what is malformed becomes a dead letter with the field that is wrong', asy
   await bench.start(async () => verdict);
   await bench.desk.order('tarea.probar_integracion', { pullRequestUrl: 7 });
   await until(() => bench.desk.bus.health().deadLettered > 0);
-  await bench.desk.bus.reviewDead(originators.sandbox, ({ reason }) => {
+  await bench.desk.bus.reviewDead(queues.sandbox.durable, ({ reason }) => {
     assert.match(reason, /payload\.pullRequestUrl/);
     return 'drop';
   });

@@ -1,5 +1,11 @@
 import type { JsonObject } from 'capataz';
-import { busSource, createSubscriber, type Refusal, type Subscriber } from 'capataz/bus';
+import {
+  busSource,
+  createSubscriber,
+  type QueueOptions,
+  type Refusal,
+  type Subscriber,
+} from 'capataz/bus';
 import { busEvent, type Message, readMessage } from '../contract/messages.ts';
 import { exchanges, type Originator, originators } from '../contract/names.ts';
 import type { EventName } from '../contract/payloads.ts';
@@ -9,13 +15,13 @@ import { Publisher } from './publisher.ts';
 import { type Facts, type Outcome, type Work, WorkFailed } from './work.ts';
 
 export interface PerformerOptions extends ServiceWorld {
-  /** How it signs what it says, and the name under which its orders wait while it is away. */
+  /** How it signs what it says. */
   readonly name: Originator;
+  /** Its orders; those that are no polls and no cancellations ask for work. */
+  readonly queue: QueueOptions;
   /** Whether it talks in sessions that can be taken up. */
   readonly hasSessions: boolean;
   readonly ledger: Ledger;
-  /** The orders that ask for work; the others are known. */
-  readonly orders: readonly EventName[];
   readonly work: Work;
   /** Most runs at once; further orders wait, noted. */
   readonly runsAtOnce: number;
@@ -28,7 +34,6 @@ export interface PerformerOptions extends ServiceWorld {
 }
 
 const day = 86_400_000;
-const sharedOrders: readonly EventName[] = ['tarea.consultar_estado', 'tarea.cancelar'];
 
 /** A run at work, or waiting for its turn. */
 interface Active {
@@ -62,18 +67,14 @@ class OrderPerformer implements Service {
   }
 
   start(): void {
-    const { ledger, clock, bus, log, name, orders, rememberMs = 30 * day } = this.#options;
+    const { ledger, clock, bus, log, name, queue, rememberMs = 30 * day } = this.#options;
     ledger.forgetBefore(clock.now() - rememberMs);
     for (const run of ledger.open()) this.#enqueue(run);
     this.#publisher.wake();
     this.#watchProgress();
     this.#subscriber = createSubscriber({
       name,
-      source: busSource(bus, {
-        durable: name,
-        exchange: exchanges.orders,
-        patterns: [...orders, ...sharedOrders],
-      }),
+      source: busSource(bus, queue),
       handle: (event) => this.#receive(readMessage(event)),
       clock,
       log,

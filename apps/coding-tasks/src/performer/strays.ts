@@ -20,14 +20,14 @@ export function killRun(folder: string, runId: string): number {
 
 /** Kills whatever carries the entry. @returns how many */
 export function killStrays(variable: string, value: string): number {
-  let killed = 0;
+  const killed = new Set<number>();
   // A process may fork between the look and the kill; its child is seen in the next round.
   for (let round = 0; round < 10; round += 1) {
     const pids = findStrays(variable, value);
     if (pids.length === 0) break;
-    for (const pid of pids) if (kill(pid)) killed += 1;
+    for (const pid of pids) if (kill(pid)) killed.add(pid);
   }
-  return killed;
+  return killed.size;
 }
 
 /** Living processes with the entry. Only Linux shows environments; elsewhere nothing is found. */

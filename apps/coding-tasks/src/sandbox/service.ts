@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Log } from 'capataz/server';
 import { originators } from '../contract/names.ts';
+import { queues } from '../contract/queues.ts';
 import { describeEnd } from '../performer/command.ts';
 import { createGit } from '../performer/git.ts';
 import { gitHubCredential } from '../performer/git-hub-credential.ts';
@@ -84,7 +85,7 @@ export async function prepareSandbox(
       hasSessions: false,
       log: world.log.child({ service: originators.sandbox }),
       ledger,
-      orders: ['tarea.probar_integracion'],
+      queue: queues.sandbox,
       runsAtOnce: settings.testsAtOnce ?? 1,
       ...(settings.progressMs === undefined ? {} : { progressMs: settings.progressMs }),
       work: createSandboxWork({ ...parts, isolation }),

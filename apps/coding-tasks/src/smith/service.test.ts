@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { until } from '../performer/fixtures/place.ts';
 import { findStrays, ownerVariable } from '../performer/strays.ts';
@@ -241,7 +240,7 @@ test('a smith that lost its folder carries out an approved plan from the order a
   const { desk } = smithy;
   await smithy.start(sumScript);
   const known = { repositorioOrigen: smithy.repository, prompt: 'Add a sum', sessionId: 's-1' };
-  const planId = randomUUID();
+  const planId = 'plan-1';
   await desk.order('tarea.aprobar_plan', { ...known, planId, plan: { texto: 'Plan' }, intento: 2 });
   const { payload } = await desk.next('resultado.pr_generada');
   assert.equal(payload.sessionId, 's-1');

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { originators } from '../contract/names.ts';
+import { queues } from '../contract/queues.ts';
 import { createGit } from '../performer/git.ts';
 import { gitHubCredential } from '../performer/git-hub-credential.ts';
 import { openLedger } from '../performer/ledger.ts';
@@ -57,7 +58,7 @@ export async function prepareSmith(world: ServiceWorld, settings: SmithSettings)
     hasSessions: true,
     log: world.log.child({ service: originators.smith }),
     ledger,
-    orders: ['tarea.generar_plan', 'tarea.aprobar_plan', 'tarea.enviar_feedback'],
+    queue: queues.smith,
     runsAtOnce: settings.agentsAtOnce ?? 2,
     ...(settings.progressMs === undefined ? {} : { progressMs: settings.progressMs }),
     work: createSmithWork({
