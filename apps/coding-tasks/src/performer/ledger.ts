@@ -50,6 +50,8 @@ export interface Ledger {
   note(order: Order, now: number): Noted;
   /** Orders whose work is not finished, oldest first. */
   open(): readonly Run[];
+  /** Its service stops in good order: this start does not count. */
+  interrupted(runId: string): void;
   /** Counts a start. @returns null where the run was closed meanwhile. */
   begin(runId: string): Run | null;
   /**
@@ -176,6 +178,10 @@ class SqliteLedger implements Ledger {
       const row = this.#runs('id = ? and is_open = 1', runId)[0];
       return row === undefined ? null : runOf(row);
     });
+  }
+
+  interrupted(runId: string): void {
+    this.#change('update runs set starts = starts - 1 where id = ? and is_open = 1', runId);
   }
 
   finish(runId: string, { result, facts }: RunEnd, now: number): boolean {

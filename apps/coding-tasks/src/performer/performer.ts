@@ -6,7 +6,7 @@ import {
   type Refusal,
   type Subscriber,
 } from 'capataz/bus';
-import { busEvent, type Message, readMessage } from '../contract/messages.ts';
+import { type Message, readMessage } from '../contract/messages.ts';
 import { exchanges, type Originator, originators } from '../contract/names.ts';
 import type { EventName } from '../contract/payloads.ts';
 import type { Service, ServiceWorld } from '../service.ts';
@@ -169,12 +169,13 @@ class OrderPerformer implements Service {
       if (run.starts > maxStarts) throw interruptedTooOften(run.starts - 1);
       end = await this.#options.work(run, { signal: active.abort.signal, facts, say });
     } catch (error) {
+      if (this.#isStopping) ledger.interrupted(run.id);
       if (active.abort.signal.aborted) return log.info('work ended early', fields);
       log.warn('work failed', { ...fields, error });
       end = { outcome: failureOf(error), facts: null };
     }
-    if (active.abort.signal.aborted) return log.info('work ended early', fields);
     const { name, payload } = end.outcome;
+    // Work that came to its end counts, also while the service stops; not what was closed meanwhile.
     const counted = ledger.finish(
       run.id,
       {
@@ -293,15 +294,15 @@ class OrderPerformer implements Service {
 
 /** `intento` tells orders of a task apart; without it a plan can be approved only once. */
 function orderOf({ name, taskId, traceId, payload }: Message): Order {
-  const { intento, planId } = payload as { intento?: number; planId?: string };
+  const attempt = 'intento' in payload ? payload.intento : undefined;
+  const planId = 'planId' in payload ? payload.planId : undefined;
   return {
     id: traceId,
     task: taskId,
     name,
-    key: `${name} ${intento ?? planId ?? traceId}`,
-    attempt: intento ?? null,
-    payload: busEvent({ name, taskId, traceId, time: 0, originator: '', payload } as Message)
-      .payload as JsonObject,
+    key: `${name} ${attempt ?? planId ?? traceId}`,
+    attempt: attempt ?? null,
+    payload: JSON.parse(JSON.stringify(payload)),
     correlationId: taskId,
   };
 }

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { etcNames } from './etc.ts';
 
 /**
  * - `bwrap`: no network, a read-only system, a `/tmp` of its own, limits. Without it nothing is run.
@@ -12,7 +13,7 @@ export interface Limits {
   readonly timeMs: number;
   /** Of one process: what it may write to, which is what a runtime really uses. */
   readonly memoryBytes: number;
-  /** Processes and threads together. */
+  /** Processes and threads together, of the user who runs the tests. */
   readonly processes: number;
   /** The largest file it may write, and the size of its `/tmp`. */
   readonly fileBytes: number;
@@ -47,6 +48,13 @@ export interface Tools {
   readonly isRoot: boolean;
 }
 
+export interface WalledPlace {
+  readonly folder: string;
+  /** Holds the few files of `/etc` that are ours: see etc.ts. */
+  readonly etc: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
 export type Wrapped =
   | {
       readonly ok: true;
@@ -77,7 +85,7 @@ export function findTools(path: string, uid: number): Tools {
  */
 export function wrapped(
   command: readonly string[],
-  place: { readonly folder: string; readonly environment: Readonly<Record<string, string>> },
+  place: WalledPlace,
   options: IsolationOptions,
   tools: Tools,
 ): Wrapped {
@@ -145,7 +153,7 @@ function unprivileged(
 }
 
 function bwrapArgs(
-  { folder, environment }: { folder: string; environment: Readonly<Record<string, string>> },
+  { folder, etc, environment }: WalledPlace,
   { limits, hasNetwork, readOnlyPaths }: IsolationOptions,
 ): string[] {
   const inner = { ...environment, HOME: '/tmp', TMPDIR: '/tmp' };
@@ -155,7 +163,7 @@ function bwrapArgs(
     ...(hasNetwork ? ['--share-net'] : []),
     ...['--ro-bind', '/usr', '/usr'],
     ...rootFolders(),
-    ...etcFiles(hasNetwork),
+    ...etcFiles(etc, hasNetwork),
     ...['--proc', '/proc', '--dev', '/dev'],
     ...['--size', String(limits.fileBytes), '--tmpfs', '/tmp'],
     ...readOnlyPaths.flatMap((path) => ['--ro-bind', path, path]),
@@ -174,14 +182,15 @@ function rootFolders(): string[] {
 }
 
 /** What programs need to start, and nothing that tells of this machine's users or secrets. */
-function etcFiles(hasNetwork: boolean): string[] {
-  const paths = ['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'ssl'];
-  const forNetwork = hasNetwork ? ['resolv.conf', 'hosts', 'nsswitch.conf'] : [];
-  return [...paths, ...forNetwork].flatMap((name) => [
-    '--ro-bind-try',
-    `/etc/${name}`,
-    `/etc/${name}`,
-  ]);
+function etcFiles(etc: string, hasNetwork: boolean): string[] {
+  const shared = ['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'ssl'];
+  const forNetwork = hasNetwork ? ['resolv.conf'] : [];
+  return [
+    ...[...shared, 'nsswitch.conf', ...forNetwork].flatMap((name) => [
+      ...['--ro-bind-try', `/etc/${name}`, `/etc/${name}`],
+    ]),
+    ...etcNames.flatMap((name) => ['--ro-bind', join(etc, name), `/etc/${name}`]),
+  ];
 }
 
 function isExecutable(path: string): boolean {

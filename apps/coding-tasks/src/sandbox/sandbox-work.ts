@@ -23,6 +23,8 @@ export interface SandboxParts {
   readonly folder: string;
   /** What is run in the merged clone; it is right if it ends with 0. */
   readonly command: readonly [string, ...string[]];
+  /** Written by `writeEtc`. */
+  readonly etc: string;
   /** What the command sees. */
   readonly environment: Readonly<Record<string, string>>;
   readonly isolation: IsolationOptions;
@@ -123,7 +125,7 @@ async function handOver(
 
 /** @throws WorkFailed where the walls themselves can't be put up */
 export async function runWrapped(
-  parts: Pick<SandboxParts, 'command' | 'environment' | 'isolation' | 'tools' | 'clock'>,
+  parts: Pick<SandboxParts, 'command' | 'environment' | 'etc' | 'isolation' | 'tools' | 'clock'>,
   place: {
     readonly folder: string;
     readonly marks: Readonly<Record<string, string>>;
@@ -132,8 +134,8 @@ export async function runWrapped(
   onOutput: (text: string) => void,
 ): Promise<Ended> {
   const { folder, marks, signal } = place;
-  const { environment, isolation, clock, command } = parts;
-  const wrapping = wrapped(command, { folder, environment }, isolation, parts.tools);
+  const { environment, etc, isolation, clock, command } = parts;
+  const wrapping = wrapped(command, { folder, etc, environment }, isolation, parts.tools);
   if (!wrapping.ok) throw new WorkFailed('sin_aislamiento', wrapping.problem, true);
   for (const warning of wrapping.warnings) onOutput(`[sandbox] ${warning}\n`);
   let beginning = '';

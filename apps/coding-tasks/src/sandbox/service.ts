@@ -10,6 +10,7 @@ import { openLedger } from '../performer/ledger.ts';
 import { createPerformer } from '../performer/performer.ts';
 import { killStrays, ownerVariable } from '../performer/strays.ts';
 import type { Service, ServiceWorld } from '../service.ts';
+import { writeEtc } from './etc.ts';
 import {
   defaultLimits,
   findTools,
@@ -73,6 +74,7 @@ export async function prepareSandbox(
       git: gitOf(clock, settings),
       clock,
       folder,
+      etc: writeEtc(folder),
       command: settings.command,
       environment: { PATH: settings.environment.PATH ?? '', ...settings.commandEnvironment },
       allowedRepositories: settings.allowedRepositories ?? [],
@@ -122,6 +124,7 @@ async function provenIsolation(
   parts: {
     readonly clock: Clock;
     readonly tools: Tools;
+    readonly etc: string;
     readonly environment: Readonly<Record<string, string>>;
   },
 ): Promise<IsolationOptions> {

@@ -44,6 +44,8 @@ export interface GitHubOptions {
 
 const requestTimeoutMs = 30_000;
 const maxTitleChars = 200;
+/** GitHub takes 65,536. */
+const maxBodyChars = 60_000;
 const listed = z.array(z.object({ html_url: z.string() }));
 const created = z.object({ html_url: z.string() });
 const repositoryFacts = z.object({ default_branch: z.string() });
@@ -67,7 +69,7 @@ export function createGitHubForge(options: GitHubOptions): Forge {
       const base = request.target ?? repositoryFacts.parse(await call('GET', '')).default_branch;
       const answer = await call('POST', '/pulls', {
         title: request.title.slice(0, maxTitleChars),
-        body: request.body,
+        body: request.body.slice(0, maxBodyChars),
         head: request.branch,
         base,
       });
