@@ -80,6 +80,8 @@ export class Committer {
   readonly #listeners: ((committed: Committed) => void)[] = [];
   #cancelLook: CancelTimer | null = null;
   #isHealthy = true;
+  /** What others have queued was not looked at. */
+  #isBehind = false;
   #isStopped = false;
 
   constructor(parts: CommitterParts) {
@@ -125,7 +127,10 @@ export class Committer {
    */
   tryClaim(ticket: Ticket): boolean {
     const matches = this.#lobby.claim(ticket);
-    if (matches.length === 0) return false;
+    if (matches.length === 0) {
+      if (this.#isBehind) this.handOutSoon();
+      return false;
+    }
     // A failed commit has told the ticket; its poll goes on waiting.
     this.#run({}, matches, []).catch(() => undefined);
     return true;
@@ -136,11 +141,23 @@ export class Committer {
     for (const ticket of this.#lobby.parkedOf(worker)) this.tryClaim(ticket);
   }
 
+  /** Another instance may have queued something, which is of interest once a poll waits here. */
+  async followQueue(): Promise<void> {
+    if (this.#lobby.parkedCount > 0) return this.handOutBacklog();
+    this.#isBehind = true;
+  }
+
   /** Reads what is queued, and claims for parked polls: after a release, another's commit, or a missed wake. */
   async handOutBacklog(): Promise<void> {
+    this.#isBehind = false;
     const classes = await this.#store.queuedClasses();
     this.#lobby.queued(classes);
     await this.offer(classes.map((taskClass) => ({ taskClass, strategy: 'default' })));
+  }
+
+  /** The same, and again after a while where the store does not answer. */
+  handOutSoon(): void {
+    this.handOutBacklog().catch(() => this.#lookAgainSoon());
   }
 
   /**

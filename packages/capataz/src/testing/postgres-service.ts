@@ -70,7 +70,8 @@ async function startPostgres(): Promise<TestService> {
   return { url: `postgres://postgres@127.0.0.1:${port}/postgres`, host: '127.0.0.1', port, close };
 }
 
-function serverUser(): { uid: number; gid: number } | null {
+/** The server refuses to run as root. */
+export function serverUser(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null;
   const [uid, gid] = ['-u', '-g'].map((flag) =>
     Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout),
