@@ -70,6 +70,7 @@ export interface Ledger {
   saveTask(task: string, facts: JsonObject): void;
   /** Tasks that were last heard of before then, and have nothing open, are forgotten. */
   forgetBefore(time: number): void;
+  /** Harmless when it is closed. */
   close(): void;
 }
 
@@ -247,7 +248,7 @@ class SqliteLedger implements Ledger {
   }
 
   close(): void {
-    this.#database.close();
+    if (this.#database.isOpen) this.#database.close();
   }
 
   #close(task: string, now: number): string[] {

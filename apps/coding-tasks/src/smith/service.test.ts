@@ -235,16 +235,34 @@ test('tarea.cancelar kills the agent, also one that does not mind SIGTERM, and l
   assert.deepEqual(desk.all('resultado.error'), []);
 });
 
-test('a smith that lost its folder carries out an approved plan from the order alone', async () => {
+test('a smith that lost its folder goes on from what the orders say', async () => {
   await using smithy = new Smithy();
   const { desk } = smithy;
-  await smithy.start(sumScript);
-  const known = { repositorioOrigen: smithy.repository, prompt: 'Add a sum', sessionId: 's-1' };
-  const planId = 'plan-1';
-  await desk.order('tarea.aprobar_plan', { ...known, planId, plan: { texto: 'Plan' }, intento: 2 });
+  const first = await smithy.start(sumScript);
+  const known = { repositorioOrigen: smithy.repository, sessionId: 's-1' };
+  const plan = { texto: 'Plan' };
+  await desk.order('tarea.aprobar_plan', {
+    ...{ ...known, planId: 'plan-1', plan, prompt: 'Add a sum', intento: 2 },
+  });
   const { payload } = await desk.next('resultado.pr_generada');
   assert.equal(payload.sessionId, 's-1');
   assert.equal(smithy.fileOn(branch, 'sum.js'), wrongSum.trim());
+  await first.stop();
+
+  await smithy.start(sumScript, { folder: smithy.place.path('fresh') });
+  const { pullRequestUrl } = payload;
+  const feedback = { promptCorreccion: 'It subtracts.', pullRequestUrl, intento: 4 };
+  await desk.order('tarea.enviar_feedback', { ...known, ...feedback });
+  await desk.next('resultado.pr_generada', (message) => message.payload.intento === 4);
+  assert.equal(smithy.fileOn(branch, 'sum.js'), rightSum.trim());
+
+  await desk.order(
+    'tarea.enviar_feedback',
+    { ...known, promptCorreccion: 'x' },
+    { taskId: 'lost' },
+  );
+  const error = await desk.next('resultado.error');
+  assert.deepEqual([error.payload.codigo, error.payload.recuperable], ['tarea_desconocida', true]);
 });
 
 test('one folder, one smith', async () => {

@@ -134,7 +134,7 @@ async function correct(parts: SmithParts, run: Run, control: WorkControl): Promi
   const order = payloads['tarea.enviar_feedback'].parse(run.payload);
   const before = knownFrom(control.facts);
   const repository = repositoryOf(parts, order.repositorioOrigen ?? before.repository);
-  const start = before.tip ?? (await handedIn(parts, order, control.signal));
+  const start = before.tip ?? (await handedIn(parts, repository, order, control.signal));
   const known = { ...before, repository, target: order.ramaDestino ?? before.target };
   return handIn(parts, run, control, known, start, {
     phase: 'correction',
@@ -148,13 +148,14 @@ async function correct(parts: SmithParts, run: Run, control: WorkControl): Promi
 /** A smith that has lost its folder finds its work again at the pull request. */
 async function handedIn(
   parts: SmithParts,
+  repository: string,
   { pullRequestUrl }: Payload<'tarea.enviar_feedback'>,
   signal: AbortSignal,
 ): Promise<string> {
   if (pullRequestUrl === undefined) {
     throw new WorkFailed('tarea_desconocida', 'nothing is known of a change to correct', true);
   }
-  const { repository, ref } = pullRequestPlace(pullRequestUrl, parts.allowedRepositories);
+  const { ref } = pullRequestPlace(pullRequestUrl, parts.allowedRepositories);
   return parts.workspaces.fetch(repository, ref, signal);
 }
 
