@@ -2,7 +2,7 @@
  * `npm run demo:coding-tasks [-- --rabbitmq [url]]`: a task from its prompt to a tested change. Every
  * line that begins with `$` is a command that you could type.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { output, ServiceProcess, typed } from './programs.ts';
@@ -50,8 +50,10 @@ async function startTogether(): Promise<string> {
 
 /** Each service in a process of its own, with RabbitMQ between them. */
 async function startApart(): Promise<string> {
+  // All of them find it in their folder, and it stands in no list of processes.
+  writeFileSync(join(folder, 'capataz.toml'), `bus_url = ${JSON.stringify(url)}\n`);
   const start = async (name: string, ...more: string[]) => {
-    const own = ['--only', name, '--data-dir', join(folder, name), '--bus-url', url];
+    const own = ['--only', name, '--data-dir', join(folder, name)];
     const words = ['serve', '--port', '0', ...own, '--log-level', 'warn', ...more];
     const service = await ServiceProcess.start(words, folder);
     services.push(service);
