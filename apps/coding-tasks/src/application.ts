@@ -15,12 +15,11 @@ import { applicationName, taskCodec } from './contract/envelope.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { gatewayRoutes } from './gateway/routes.ts';
 import { orchestratorSubscriptions } from './orchestrator/subscriptions.ts';
+import { feedbackOf, performerSettings, sandboxOf, smithOf } from './performers.ts';
 import { QueueKeeper } from './queue-keeper.ts';
 import type { Service, ServiceWorld } from './service.ts';
-import { simulatedSandbox, simulatedSmith } from './simulators/services.ts';
 import { taskBlueprint } from './task/blueprint.ts';
 import type { FeedbackModel } from './task/feedback.ts';
-import { quotingModel } from './task/quoting-model.ts';
 import { taskRules, taskSettings } from './task/rules.ts';
 
 export const serviceNames = ['orchestrator', 'gateway', 'smith', 'sandbox'] as const;
@@ -28,6 +27,7 @@ export type ServiceName = (typeof serviceNames)[number];
 
 export const settings = {
   ...taskSettings,
+  ...performerSettings,
   only: {
     type: 'string',
     default: 'orchestrator,gateway,smith,sandbox',
@@ -78,17 +78,17 @@ interface Stores extends Readonly<Record<string, unknown>> {
 /** What stands in for a service, or for the feedback model. */
 export interface Parts {
   readonly feedback?: (setup: CodingSetup) => FeedbackModel;
-  readonly smith?: (world: ServiceWorld, setup: CodingSetup) => Service;
-  readonly sandbox?: (world: ServiceWorld, setup: CodingSetup) => Service;
+  readonly smith?: (world: ServiceWorld, setup: CodingSetup) => Service | Promise<Service>;
+  readonly sandbox?: (world: ServiceWorld, setup: CodingSetup) => Service | Promise<Service>;
   readonly newId?: () => string;
   readonly log?: Log;
 }
 
 /** The four services around one bus, in one process or in several. */
 export function codingServer({
-  feedback = () => quotingModel,
-  smith = (world) => simulatedSmith(world),
-  sandbox = (world) => simulatedSandbox(world),
+  feedback = feedbackOf,
+  smith = smithOf,
+  sandbox = sandboxOf,
   newId = randomUUID,
   log,
 }: Parts = {}): Server<typeof settings, Stores> {
@@ -122,12 +122,12 @@ export function codingServer({
       return runs(around, 'gateway') ? gatewayRoutes(around.stores.gateway, { publicUrl }) : [];
     },
     commands: [taskCommand],
-    onStart: (server) => {
+    onStart: async (server) => {
       const { clock, log, stores } = server;
       const world = { bus: busOf(server.bus), clock, log, newId };
       stores.services.push(new QueueKeeper(world));
-      if (runs(server, 'smith')) stores.services.push(smith(world, server));
-      if (runs(server, 'sandbox')) stores.services.push(sandbox(world, server));
+      if (runs(server, 'smith')) stores.services.push(await smith(world, server));
+      if (runs(server, 'sandbox')) stores.services.push(await sandbox(world, server));
       for (const service of stores.services) service.start();
     },
     onStop: async ({ stores }) => {
