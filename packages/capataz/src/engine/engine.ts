@@ -100,7 +100,7 @@ export class Engine implements EnginePorts {
     const timekeeper: Timekeeper = new Timekeeper({
       ...shared,
       decider,
-      onLease: (jobId, token) => executor.onLease(jobId, token),
+      onLeases: (leases) => executor.onLeases(leases),
       onSilence: (worker) => workers.onSilence(worker),
       onLate: () => workers.onLate(),
     });
@@ -136,7 +136,7 @@ export class Engine implements EnginePorts {
       onWorkers: (ids) => workers.refresh(ids),
       onCommits: async () => {
         timekeeper.wakeIn(othersDeadlinesMs);
-        await Promise.all([committer.followQueue(), live.catchUp()]);
+        await Promise.all([workers.recount(), committer.followQueue(), live.catchUp()]);
       },
     });
     this.#deference = deference;

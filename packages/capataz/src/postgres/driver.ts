@@ -20,7 +20,7 @@ export interface DriverSettings {
 export type ServerParameters = Readonly<Record<string, string>>;
 
 /** A statement may wait this long for a row or a name that another instance's commit has locked. */
-const lockTimeoutMs = 10_000;
+const lockTimeoutMs = 8_000;
 /** The server ends a transaction whose instance says nothing: it would hold its locks for ever. */
 const idleInTransactionMs = 20_000;
 /** Over what the server itself allows, for a network that swallows everything. */

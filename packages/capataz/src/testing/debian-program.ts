@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { processEnvironment } from '../config/environment.ts';
 
 /**
  * A program of a Debian package, which is installed where it is missing and may be.
@@ -9,7 +10,7 @@ import { existsSync } from 'node:fs';
 export function debianProgram(path: string, packageName: string): string {
   if (existsSync(path)) return path;
   if (process.getuid?.() === 0) {
-    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    const env = { ...processEnvironment(), DEBIAN_FRONTEND: 'noninteractive' };
     const options = { env, stdio: 'ignore', timeout: 120_000 } as const;
     spawnSync('apt-get', ['update', '-qq'], options);
     spawnSync('apt-get', ['install', '-y', '--no-install-recommends', packageName], options);

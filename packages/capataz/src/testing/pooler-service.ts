@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../std/clock.ts';
 import { debianProgram } from './debian-program.ts';
-import { serverUser } from './postgres-service.ts';
+import { serverUser } from './private-postgres.ts';
 import { freePorts, type TestService, whenUp } from './services.ts';
 
 /** A pooler in front of a server, that lends each of few connections for one transaction. */

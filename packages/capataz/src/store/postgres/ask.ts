@@ -102,14 +102,15 @@ async function askJobs(session: Session, touched: Touched) {
   const isAny = hasJobs || touched.addresses.size > 0;
   const byName = touched.tasks.filter(({ job }) => !touched.allTasks.has(job));
   const named = [text(byName.map(({ job }) => job)), text(byName.map(({ id }) => id))] as const;
-  const [locked, hot, ended, tasks, others] = await Promise.all([
+  const [locked, hot, , ended, tasks, others] = await Promise.all([
     when(isAny, () =>
       session.all<{ keys: string[] }>('lock-keys', jobs, text([...touched.shares]), addresses),
     ),
     when(isAny, () =>
       session.all<LockedJob>('lock-jobs', jobs, text([...touched.whole]), addresses),
     ),
-    when(hasJobs, () => session.all<EndedRow>('lock-ended', jobs)),
+    when(hasJobs, () => session.all<{ id: string }>('lock-ended', jobs)),
+    when(hasJobs, () => session.all<EndedRow>('load-ended', jobs)),
     when(hasJobs, () => {
       const all = text([...touched.allTasks]);
       const requeued = text([...touched.requeued]);

@@ -20,6 +20,9 @@ const maxFateLosses = 3;
 export class Connections {
   readonly #pool: Pool;
   readonly #entrance: Entrance | null;
+  #losses = 0;
+  /** How many connections had been lost when this one was opened. */
+  readonly #lossesBefore = new WeakMap<PoolClient, number>();
   #isClosed = false;
 
   /** @param entrance of transactions over connections that a pooler lends; null: they are ours */
@@ -127,14 +130,22 @@ export class Connections {
       throw error;
     } finally {
       client.off('error', onError);
+      if (broken !== null) this.#losses += 1;
       client.release(broken !== null);
     }
   }
 
+  /** One that was there when another was lost has seen the same restart, or the same dead network. */
   async #connect(): Promise<PoolClient> {
     if (this.#isClosed) throw unavailable('it is closed');
     try {
-      return await this.#pool.connect();
+      for (;;) {
+        const client = await this.#pool.connect();
+        const losses = this.#lossesBefore.get(client) ?? this.#losses;
+        this.#lossesBefore.set(client, losses);
+        if (losses === this.#losses) return client;
+        client.release(true);
+      }
     } catch (error) {
       const why = outage(error);
       throw why === null ? error : unavailable(why, error);

@@ -42,7 +42,8 @@ export interface PostgresStoreOptions {
   readonly connections?: number;
   /** How long a connection may take to come about. Default 5 s. */
   readonly connectTimeoutMs?: number;
-  /** How long the server works on one statement. Default 30 s. */
+  /** How long the server works on one statement. Default 10 s: 5 s later a connection where no answer
+   * comes is given up. */
   readonly statementTimeoutMs?: number;
   /**
    * For tests: the time of this clock in place of the server's. It is an option of the process and no
@@ -53,7 +54,9 @@ export interface PostgresStoreOptions {
   readonly random?: Pick<Random, 'id'>;
 }
 
-const defaultTimeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 30_000 };
+/** A migration may have a large table to change. */
+const migrationTimeoutMs = 3_600_000;
+const defaultTimeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
 
 /**
  * Opens a store that several instances share.
@@ -70,7 +73,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   if (settings.schema !== pooled.schema)
     throw new CapatazError('CONFIG_INVALID', 'both URLs of the store have to name the same schema');
   const driver = await installedDriver();
-  await prepare(driver, settings);
+  await prepare(driver, { ...settings, statementTimeoutMs: migrationTimeoutMs });
   const others = openConnections(driver, pooled, { max: connections });
   const writing = openConnections(driver, pooled, { max: maxUnderWay, commits: true });
   const partitions = new Partitions(others);

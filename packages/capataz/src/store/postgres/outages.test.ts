@@ -87,6 +87,20 @@ test('of a commit whose server process died with it, it is known that nothing wa
     await store1(store, changeOf(newJob('a')));
   }));
 
+test('B-079 work that has nothing to do is taken only where the store could write', () =>
+  withStore(async (store, schema) => {
+    await store.commit({});
+    await schemas.pool.query(`CREATE FUNCTION ${schema}.fill() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE 'no space left' USING ERRCODE = 'disk_full'; END $$`);
+    await schemas.pool.query(`CREATE TRIGGER full_disk BEFORE INSERT ON ${schema}.memos
+      EXECUTE FUNCTION ${schema}.fill()`);
+    await assert.rejects(store.commit({}), { code: 'STORE_UNAVAILABLE', message: /no room left/ });
+    await schemas.pool.query(`DROP TRIGGER full_disk ON ${schema}.memos`);
+    await store.commit({});
+    const { rows } = await schemas.pool.query(`SELECT FROM ${schema}.memos`);
+    assert.equal(rows.length, 0);
+  }));
+
 /** A way to the server that can be cut: its processes hear of it only when they answer. */
 async function withProxy(body: (url: string, cut: () => void) => Promise<void>): Promise<void> {
   const clients = new Set<Socket>();
