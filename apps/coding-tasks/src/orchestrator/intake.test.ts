@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BusError } from 'capataz/bus';
-import { answers, newTask, second, silentServices, taskIn, World } from '../fixtures/world.ts';
+import {
+  answers,
+  newTask,
+  ScriptedModel,
+  second,
+  silentServices,
+  taskIn,
+  World,
+} from '../fixtures/world.ts';
 
 /** Dead letters in process are told to whoever publishes: the outbox has them, or the sender. */
 const isGivenUp = (reason: RegExp) => (error: unknown) => {
@@ -187,27 +195,29 @@ test('B-036 approving again is done already, also by another event; rejecting af
 });
 
 test('B-039 rounds and costs are counted through heartbeats, detours and two restarts', async () => {
-  const verdict = () => false;
-  const worlds = [await World.start({ verdict })];
-  await using first = worlds[0] as World;
-  const id = await first.create({ reglas: { requiereAprobacionPlan: false } });
-  let world = first;
-  for (let round = 1; round <= 2; round += 1) {
-    const corrections = () => world.record(id).then((task) => task.round);
-    while ((await corrections()) <= round) {
-      await world.advance(5 * second);
-      await world.result(id, answers.heartbeat());
-    }
+  const usage = { costeUsd: 0.5, tokensEntrada: 1, tokensSalida: 1 };
+  const model = new ScriptedModel(async () => ({ text: 'once more', usage }));
+  let world = await World.start({ ...silentServices, model });
+  await using _folder = world;
+  const id = await taskIn(world, 'EJECUTANDO_CODIGO');
+  for (let round = 1; round <= 4; round += 1) {
+    await world.result(id, answers.heartbeat());
+    // A detour: what belongs nowhere.
+    await world.result(id, answers.plan('plan-7'));
+    await world.advance(2 * 60 * second);
+    await world.result(id, answers.pullRequest(round));
+    await world.result(id, answers.heartbeat());
+    await world.result(id, answers.verdict(false));
+    if (round === 4) break;
+    await world.reaches(id, 'EJECUTANDO_CODIGO');
+    if (round > 2) continue;
     await world.stop();
-    world = await World.start({ verdict, previous: world });
+    world = await World.start({ ...silentServices, previous: world });
   }
-  // A detour: the smith says again what it has said, and something that belongs nowhere.
-  await world.result(id, answers.plan('plan-7'));
-  await world.until(id, 'FALLIDA_LOGICA', { stepMs: 5 * second });
   const task = await world.record(id);
+  const state = await world.state(id);
   await world.stop();
-  assert.equal(task.round, 4);
-  assert.equal(first.model.failures.length, 3);
-  assert.equal(task.unknownCosts, 3);
+  assert.equal(state, 'FALLIDA_LOGICA');
+  assert.deepEqual([task.round, task.costUsd, model.failures.length], [4, 1.5, 3]);
   assert.equal(task.reason?.code, 'feedback_rounds_spent');
 });
