@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,6 @@ import { Balancer } from './balancer.ts';
 
 const capataz = fileURLToPath(new URL('../../packages/capataz/bin/capataz.mjs', import.meta.url));
 const here = fileURLToPath(new URL('.', import.meta.url));
-const quiet = ['--log-level', 'error'];
 
 export interface ClusterOptions {
   readonly folder: string;
@@ -15,6 +15,16 @@ export interface ClusterOptions {
   readonly storeUrl?: string;
   /** Servers behind one address. Default 1. */
   readonly servers?: number;
+  /** Default: those beside this file. */
+  readonly blueprints?: string;
+  /** Further ones of `capataz serve`. */
+  readonly arguments?: readonly string[];
+  readonly logLevel?: 'info' | 'error';
+}
+
+export interface LogLine {
+  readonly level: string;
+  readonly message: string;
 }
 
 /** Servers and workers as real processes, which are killed, stopped and started again by name. */
@@ -42,19 +52,38 @@ export class Cluster {
     await Promise.all(this.servers.map((name) => this.startServer(name)));
   }
 
+  /** Of this server alone. */
+  urlOf(name: string): string {
+    return `http://127.0.0.1:${this.#ports.get(name)}`;
+  }
+
+  pidOf(name: string): number | undefined {
+    return this.#processes.get(name)?.pid;
+  }
+
+  /** What all processes of this name have logged. */
+  logOf(name: string): readonly LogLine[] {
+    const path = this.#logPath(name);
+    if (!existsSync(path)) return [];
+    const lines = readFileSync(path, 'utf8').split('\n');
+    // The last one may be on its way.
+    return lines.slice(0, -1).map((line) => JSON.parse(line) as LogLine);
+  }
+
   isUp(name: string): boolean {
     return this.#processes.has(name);
   }
 
   /** On the port and the data of the one before. Resolves when it listens, or has died before. */
   async startServer(name: string): Promise<void> {
-    const { folder, storeUrl } = this.#options;
+    const { folder, storeUrl, blueprints = join(here, 'blueprints') } = this.#options;
     const child = this.#spawn(name, [
       'serve',
       ...['--port', String(this.#ports.get(name) ?? 0)],
       ...['--data-dir', join(folder, name)],
-      ...['--blueprints', join(here, 'blueprints')],
+      ...['--blueprints', blueprints],
       ...(storeUrl === undefined ? [] : ['--store-url', storeUrl]),
+      ...(this.#options.arguments ?? []),
     ]);
     if (child.stdout === null) return;
     for await (const line of createInterface({ input: child.stdout })) {
@@ -94,10 +123,17 @@ export class Cluster {
     await this.#balancer.stop();
   }
 
+  #logPath(name: string): string {
+    return join(this.#options.folder, `${name}.log`);
+  }
+
   #spawn(name: string, args: readonly string[]): ChildProcess {
-    const child = spawn(process.execPath, [capataz, ...args, ...quiet], {
-      stdio: ['ignore', 'pipe', 'ignore'],
+    const logging = ['--log-level', this.#options.logLevel ?? 'error', '--log-format', 'json'];
+    const log = openSync(this.#logPath(name), 'a');
+    const child = spawn(process.execPath, [capataz, ...args, ...logging], {
+      stdio: ['ignore', 'pipe', log],
     });
+    closeSync(log);
     this.#processes.set(name, child);
     child.once('exit', () => {
       if (this.#processes.get(name) === child) this.#processes.delete(name);

@@ -116,6 +116,7 @@ function deciderOn(store: Store, { clock, random }: CliContext): Decider {
     }),
     maxTransitions: defaultSettings.maxTransitions,
     client: (name) => ({ name, plan: null, params: {} }),
+    blackouts: { has: () => false },
     offerLease: () => null,
     liveForMs: () => Number.POSITIVE_INFINITY,
   });

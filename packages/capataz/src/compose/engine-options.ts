@@ -2,12 +2,17 @@ import { hostname } from 'node:os';
 import type { Config } from '../config/settings.ts';
 import type { EngineOptions } from '../engine/engine.ts';
 
+/** The name of this server among those that share its store. */
+export function instanceOf({ instance }: Pick<Config, 'instance'>): string {
+  return instance ?? `${hostname()}-${process.pid}`;
+}
+
 /** What the configuration says about the engine. */
 export function engineOptions(
   config: Config,
 ): Pick<EngineOptions, 'instance' | 'settings' | 'relay' | 'timeoutMonitor'> {
   return {
-    instance: config.instance ?? `${hostname()}-${process.pid}`,
+    instance: instanceOf(config),
     settings: {
       maxTransitions: config.maxTransitions,
       maxHandlers: config.maxHandlers,

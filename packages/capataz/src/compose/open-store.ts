@@ -14,7 +14,8 @@ export interface OpenedStore {
 
 /** The store of the configuration. @throws CapatazError CONFIG_INVALID, STORE_IN_USE, STORE_NEWER, STORE_UNAVAILABLE */
 export async function openStore(config: Config, clock: Clock): Promise<OpenedStore> {
-  const { storeUrl: url, storeConnections: connections, dataDir: folder } = config;
+  const { storeUrl: url, storeDirectUrl: directUrl, dataDir: folder } = config;
+  const { storeConnections: connections } = config;
   const history = config.history === 'off' ? 'off' : 'keep';
   if (url === null) {
     const store = await openSqliteStore({ folder, clock, history });
@@ -29,7 +30,8 @@ export async function openStore(config: Config, clock: Clock): Promise<OpenedSto
   try {
     // The instances go by the server's clock; a test that moves time gives one.
     const given = clock instanceof MovableClock ? { clock } : {};
-    const store = await openPostgresStore({ url, connections, ...given });
+    const direct = directUrl === null ? {} : { directUrl };
+    const store = await openPostgresStore({ url, ...direct, connections, ...given });
     return { store, publishUrl: () => undefined };
   } catch (error) {
     if (!(error instanceof CapatazError)) throw error;

@@ -19,6 +19,7 @@ import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import { MovableClock } from '../std/movable-clock.ts';
 import type { Random } from '../std/random.ts';
+import { blackoutCalendar } from './blackout-calendar.ts';
 import { busAt } from './bus-at.ts';
 import { busSink, judgeBus } from './bus-sink.ts';
 import {
@@ -28,10 +29,10 @@ import {
   type Setup,
   type Surroundings,
 } from './composition.ts';
-import { engineOptions } from './engine-options.ts';
+import { engineOptions, instanceOf } from './engine-options.ts';
 import { checkExposure, isOpenToWorkers } from './exposure.ts';
 import { checkSchedules, configuredSchedules, JobSchedules } from './job-schedules.ts';
-import { localFiles } from './local-files.ts';
+import { localFiles, sweepScratch } from './local-files.ts';
 import { type OpenedStore, openStore } from './open-store.ts';
 import { OwnClients } from './own-clients.ts';
 import { createSchedules } from './schedules.ts';
@@ -149,6 +150,7 @@ async function startParts(
   });
   const url = await listen(http, config);
   starting.clients.listensAt(url);
+  await sweepScratch(config, clock.now());
   await engine.start({ allowChangedGraphs: starting.allowChangedGraphs ?? false });
   starting.publishUrl(url);
   if (surroundings.bus === null) await warnOfEvents(starting);
@@ -194,7 +196,8 @@ async function createParts(
 ): Promise<Parts> {
   const { name, config, entries, schedules, clients, store } = starting;
   const { surroundings, composition, closing, clock, random, log } = starting;
-  const shared = { clock, random, log, ...localFiles({ config, clock, random, log }) };
+  const instance = instanceOf(config);
+  const shared = { clock, random, log, ...localFiles({ config, instance, clock, random, log }) };
   const breakers = new Breakers({ clock, log, judge: judgeBus });
   const { bus } = surroundings;
   // In process the names of who listens vanish with it: before they are back an event would pass by.
@@ -219,6 +222,7 @@ async function createParts(
     observer: metrics,
     blueprints,
     ...engineOptions(config),
+    blackouts: blackoutCalendar(schedules.blackouts),
     liveForMs: (name) => subscriptions.liveForMs(name),
     client: clientReader(entries),
   });

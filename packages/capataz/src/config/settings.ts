@@ -38,6 +38,13 @@ export const settings = {
     meaning:
       'PostgreSQL in place of the embedded store, which any number of servers may share: `postgres://user:password@host:5432/database`, with `?schema=` for one that is not `capataz`.',
   },
+  storeDirectUrl: {
+    type: 'string',
+    default: null,
+    secret: true,
+    meaning:
+      'The PostgreSQL server itself, where `store_url` goes through a pooler that lends connections for one transaction: for migrations, and to hear of other servers’ work.',
+  },
   storeConnections: {
     type: 'integer',
     default: 4,

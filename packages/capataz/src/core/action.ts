@@ -35,6 +35,8 @@ export interface DispatchOptions<S extends string = string> {
   readonly requirements?: Requirements;
   /** Which of several waiting workers gets it. Default `default`. */
   readonly strategy?: StrategyName;
+  /** A blackout of `schedules.toml`: while it lasts the task stays in the queue. Default none. */
+  readonly notDuring?: string;
   /** Workers that ask more for the skill are left out. Default no limit. */
   readonly maxCost?: number;
   /** Default: the state's `retry`, else 3 retries from 1 s. */

@@ -24,6 +24,7 @@ const dispatchKeys: readonly (keyof DispatchOptions)[] = [
   'requirements',
   'strategy',
   'maxCost',
+  'notDuring',
   'retry',
   'metadata',
   'concurrencyKey',
@@ -86,6 +87,7 @@ export function taskSpec(step: Step, { skill, params, options }: DispatchAction)
     requirements: taskRequirements(step, options.requirements ?? {}),
     strategy,
     maxCost,
+    ...taskBlackout(step, options.notDuring),
     priority,
     dispatchTimeoutMs: ms(options.dispatchTimeout) ?? job.options.dispatchTimeoutMs,
     resultTimeoutMs: ms(options.resultTimeout) ?? job.options.resultTimeoutMs,
@@ -96,6 +98,12 @@ export function taskSpec(step: Step, { skill, params, options }: DispatchAction)
     trace: job.trace,
     ...(options.concurrencyKey === undefined ? {} : { share: shareOf(options.concurrencyKey) }),
   };
+}
+
+function taskBlackout(step: Step, notDuring: unknown): Pick<TaskSpec, 'notDuring'> {
+  if (notDuring === undefined) return {};
+  if (typeof notDuring === 'string' && step.context.isBlackout(notDuring)) return { notDuring };
+  throw fault(step, `dispatches with notDuring ${JSON.stringify(notDuring)}, which is no blackout`);
 }
 
 function shareOf({ key, limit }: { readonly key: string; readonly limit: number }) {

@@ -202,6 +202,7 @@ export function aContext(fields: Partial<DecideContext> = {}): DecideContext {
     full: new Map(),
     liveForMs: () => Number.POSITIVE_INFINITY,
     hash: (text) => `hash of ${text}`,
+    isBlackout: (name) => name === 'night',
     prepareChild: (_name, input) => ({ blueprint: sample, input }),
     ...fields,
   };

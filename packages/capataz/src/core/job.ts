@@ -206,6 +206,8 @@ export interface TaskSpec {
   readonly requirements: Requirements;
   readonly strategy: StrategyName;
   readonly maxCost: number | null;
+  /** The blackout in which it is not handed out. */
+  readonly notDuring?: string;
   readonly priority: number;
   readonly dispatchTimeoutMs: number | null;
   readonly resultTimeoutMs: number | null;

@@ -52,6 +52,7 @@ export interface TaskClass {
   readonly skill: string;
   readonly requirements: Requirements;
   readonly maxCost: number | null;
+  readonly notDuring?: string;
 }
 
 export function taskClass({
@@ -59,13 +60,16 @@ export function taskClass({
   skill,
   requirements,
   maxCost,
+  notDuring,
 }: Omit<TaskClass, 'key'>): TaskClass {
+  const kept = notDuring === undefined ? [] : [notDuring];
   return {
-    key: canonicalJson([client, skill, requirements, maxCost]),
+    key: canonicalJson([client, skill, requirements, maxCost, ...kept]),
     client,
     skill,
     requirements,
     maxCost,
+    ...(notDuring === undefined ? {} : { notDuring }),
   };
 }
 

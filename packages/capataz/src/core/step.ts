@@ -36,6 +36,8 @@ export interface DecideContext {
   readonly full: ReadonlyMap<string, number | null>;
   /** For how long a bus subscription has been live, ms; 0: it is down; null: there is none of this name. */
   readonly liveForMs: (subscription: string) => number | null;
+  /** Whether there is a blackout of this name. */
+  readonly isBlackout: (name: string) => boolean;
   /** SHA-256, in hex. */
   readonly hash: (text: string) => string;
   /**

@@ -2,6 +2,7 @@ import { isFinal } from '../core/status.ts';
 import { FileCleaner } from '../files/cleaner.ts';
 import { aboutJob } from './about-job.ts';
 import { HeldAttempts } from './attempts.ts';
+import { BlackoutGate, noBlackouts } from './blackout-gate.ts';
 import { type Committed, Committer } from './committer.ts';
 import { Deference } from './deference.ts';
 import { JobCache } from './job-cache.ts';
@@ -19,6 +20,7 @@ export interface DispatchParts {
   readonly committer: Committer;
   /** Null where the store serves one instance. */
   readonly deference: Deference | null;
+  readonly gate: BlackoutGate;
 }
 
 /** @param workers are made with these parts, and asked later */
@@ -40,9 +42,14 @@ export function dispatchParts(
       })
     : null;
   const leaving = deference === null ? {} : { deference };
-  const lobby = new Lobby({ held, random, profiles, ...leaving });
+  const gate = new BlackoutGate({
+    ...options,
+    calendar: options.blackouts ?? noBlackouts,
+    onOpen: () => committer.handOutSoon(),
+  });
+  const lobby = new Lobby({ held, random, profiles, gate, ...leaving });
   const committer: Committer = new Committer({ ...options, lobby, cache, held });
-  return { held, cache, lobby, committer, deference };
+  return { held, cache, lobby, committer, deference, gate };
 }
 
 export function fileCleaner({ files, store, clock, log }: EngineOptions): FileCleaner | null {

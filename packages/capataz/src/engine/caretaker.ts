@@ -9,6 +9,7 @@ import type { Executor } from './executor.ts';
 import type { Registry } from './registry.ts';
 import { type OnForgotten, Retention } from './retention.ts';
 import type { EngineSettings } from './settings.ts';
+import { StoreTrouble } from './store-trouble.ts';
 
 export interface CaretakerParts {
   readonly store: Store;
@@ -26,6 +27,7 @@ export interface CaretakerParts {
 const checkSlice = 500;
 const orphansAtOnce = 100;
 const sweepEveryMs = 5_000;
+const tryEveryMs = 1_000;
 /** A safety net: every queued task announces itself, so this finds something only after a fault. */
 const queueEveryMs = 30_000;
 const forgetEveryMs = 60_000;
@@ -57,6 +59,7 @@ export class Caretaker {
       { name: 'look into the queue', everyMs: queueEveryMs, run: () => committer.handOutBacklog() },
       { name: 'check for limbo', everyMs: settings.checkEveryMs, run: () => this.#check() },
       { name: 'forget ended jobs', everyMs: forgetEveryMs, run: () => retention.sweep() },
+      { name: 'try the store', everyMs: tryEveryMs, run: () => committer.tryStore() },
     ];
   }
 
@@ -66,7 +69,11 @@ export class Caretaker {
   }
 
   start(): void {
-    for (const chore of this.#chores) this.#schedule(chore);
+    for (const chore of this.#chores) {
+      const begins = `could not ${chore.name}; trying again`;
+      const ends = `can ${chore.name} again`;
+      this.#schedule(chore, new StoreTrouble(this.#parts.log, { begins, ends }));
+    }
   }
 
   stop(): void {
@@ -75,15 +82,16 @@ export class Caretaker {
     this.#retention.stop();
   }
 
-  #schedule(chore: Chore): void {
+  #schedule(chore: Chore, trouble: StoreTrouble): void {
     const cancel = this.#parts.clock.after(chore.everyMs, () => {
       chore
         .run()
-        .catch((error: unknown) =>
-          this.#parts.log.error(`could not ${chore.name}`, { error: String(error) }),
+        .then(
+          () => trouble.isOver(),
+          (error: unknown) => trouble.met(error),
         )
         .finally(() => {
-          if (this.#cancels.has(chore.name)) this.#schedule(chore);
+          if (this.#cancels.has(chore.name)) this.#schedule(chore, trouble);
         });
     });
     this.#cancels.set(chore.name, cancel);

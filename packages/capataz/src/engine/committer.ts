@@ -1,7 +1,6 @@
 import type { Change } from '../core/change.ts';
 import type { Task } from '../core/job.ts';
 import type { TaskClass } from '../core/requirements.ts';
-import { CapatazError } from '../protocol/errors.ts';
 import type { CancelTimer, Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type {
@@ -17,6 +16,7 @@ import { stampedJob } from '../store/rules.ts';
 import type { HeldAttempts } from './attempts.ts';
 import type { JobCache } from './job-cache.ts';
 import type { Lobby, Match } from './lobby.ts';
+import { StoreHealth } from './store-health.ts';
 import type { Ticket } from './ticket.ts';
 import type { Wake } from './wakes.ts';
 
@@ -39,6 +39,8 @@ export interface DoneChange {
 }
 
 const lookAgainMs = 1_000;
+/** A store that nobody writes to is tried this often, so that its absence shows before somebody asks. */
+const longestQuietMs = 2_000;
 
 /** Children come into being with their parent's change, so they are done where it is. */
 function childrenOf({ also }: Change, at: number): DoneChange[] {
@@ -76,10 +78,11 @@ export class Committer {
   readonly #cache: JobCache;
   readonly #held: HeldAttempts;
   readonly #clock: Clock;
-  readonly #log: Log;
+  readonly #health: StoreHealth;
   readonly #listeners: ((committed: Committed) => void)[] = [];
   #cancelLook: CancelTimer | null = null;
-  #isHealthy = true;
+  /** What others have queued was not looked at. */
+  #isBehind = false;
   #isStopped = false;
 
   constructor(parts: CommitterParts) {
@@ -88,12 +91,19 @@ export class Committer {
     this.#cache = parts.cache;
     this.#held = parts.held;
     this.#clock = parts.clock;
-    this.#log = parts.log;
+    this.#health = new StoreHealth(parts);
   }
 
-  /** False from a commit that the store refused as unavailable to the next one that it took. */
+  /** Whether the store takes writes, as far as is known. */
   get isHealthy(): boolean {
-    return this.#isHealthy;
+    return this.#health.isHealthy;
+  }
+
+  /** Finds out whether the store is there, if nothing else does so. One in this process always is. */
+  async tryStore(): Promise<void> {
+    if (!this.isHealthy) this.#lookAgainSoon();
+    else if (this.#store.capabilities.shared && this.#health.quietMs >= longestQuietMs)
+      await this.#health.try().catch(() => this.#lookAgainSoon());
   }
 
   /** Looks no more after failures. */
@@ -125,7 +135,10 @@ export class Committer {
    */
   tryClaim(ticket: Ticket): boolean {
     const matches = this.#lobby.claim(ticket);
-    if (matches.length === 0) return false;
+    if (matches.length === 0) {
+      if (this.#isBehind) this.handOutSoon();
+      return false;
+    }
     // A failed commit has told the ticket; its poll goes on waiting.
     this.#run({}, matches, []).catch(() => undefined);
     return true;
@@ -136,11 +149,23 @@ export class Committer {
     for (const ticket of this.#lobby.parkedOf(worker)) this.tryClaim(ticket);
   }
 
+  /** Another instance may have queued something, which is of interest once a poll waits here. */
+  async followQueue(): Promise<void> {
+    if (this.#lobby.parkedCount > 0) return this.handOutBacklog();
+    this.#isBehind = true;
+  }
+
   /** Reads what is queued, and claims for parked polls: after a release, another's commit, or a missed wake. */
   async handOutBacklog(): Promise<void> {
+    this.#isBehind = false;
     const classes = await this.#store.queuedClasses();
     this.#lobby.queued(classes);
     await this.offer(classes.map((taskClass) => ({ taskClass, strategy: 'default' })));
+  }
+
+  /** The same, and again after a while where the store does not answer. */
+  handOutSoon(): void {
+    this.handOutBacklog().catch(() => this.#lookAgainSoon());
   }
 
   /**
@@ -171,10 +196,8 @@ export class Committer {
     const parkedSince = this.#lobby.watch();
     let outcome: WorkOutcome;
     try {
-      outcome = await this.#store.commit({ ...work, claims });
-      this.#succeeded();
+      outcome = await this.#health.commit({ ...work, claims });
     } catch (error) {
-      this.#failed(error);
       for (const match of matches) this.#lobby.abandon(match);
       parkedSince();
       this.#lookAgainSoon();
@@ -214,18 +237,6 @@ export class Committer {
     for (const ticket of tickets) this.tryClaim(ticket);
   }
 
-  #failed(error: unknown): void {
-    if (!(error instanceof CapatazError) || error.code !== 'STORE_UNAVAILABLE') return;
-    if (this.#isHealthy) this.#log.error('the store refuses writes', { error });
-    this.#isHealthy = false;
-  }
-
-  #succeeded(): void {
-    if (this.#isHealthy) return;
-    this.#isHealthy = true;
-    this.#log.info('the store takes writes again');
-  }
-
   /** After a failed commit: what was queued may have been missed by everybody. */
   #lookAgainSoon(): void {
     if (this.#cancelLook !== null || this.#isStopped) return;
@@ -237,7 +248,7 @@ export class Committer {
 
   /** Tries the store first, so that it is known to be back even where nobody asks for anything. */
   async #lookAgain(): Promise<void> {
-    if (!this.#isHealthy) await this.#run({}, [], []);
+    if (!this.isHealthy) await this.#health.try();
     await this.handOutBacklog();
   }
 

@@ -16,6 +16,7 @@ import { RateCap } from '../std/rate-cap.ts';
 import type { Note, Store } from '../store/contract.ts';
 import { stampedJob } from '../store/rules.ts';
 import type { HeldAttempts } from './attempts.ts';
+import type { BlackoutCalendar } from './blackout-gate.ts';
 import { prepareChild } from './children.ts';
 import type { Committer } from './committer.ts';
 import type { JobCache } from './job-cache.ts';
@@ -60,6 +61,7 @@ export interface DeciderParts {
   readonly log: Log;
   readonly maxTransitions: number;
   readonly client: (name: string) => ClientInfo;
+  readonly blackouts: Pick<BlackoutCalendar, 'has'>;
   /** See `DecideContext`. */
   readonly liveForMs: (subscription: string) => number | null;
   /** A lease for a handler that may begin at once, if there is room. */
@@ -269,6 +271,7 @@ export class Decider {
       lease: offerLease(),
       full,
       liveForMs: this.#parts.liveForMs,
+      isBlackout: (name) => this.#parts.blackouts.has(name),
       hash: sha256,
       prepareChild: (name, input) => prepareChild(registry, name, input),
     };

@@ -4,6 +4,7 @@ import type { Log } from '../std/log.ts';
 import type { Store } from '../store/contract.ts';
 import { announce } from './announce.ts';
 import { dispatchParts, fileCleaner, relayOf, removeFiles } from './assembly.ts';
+import { type BlackoutGate, noBlackouts } from './blackout-gate.ts';
 import { Caretaker } from './caretaker.ts';
 import { Circuits } from './circuits.ts';
 import type { Committer } from './committer.ts';
@@ -61,6 +62,7 @@ export class Engine implements EnginePorts {
   readonly #cleaner: FileCleaner | null;
   readonly #neighbours: Neighbours;
   readonly #deference: Deference | null;
+  readonly #gate: BlackoutGate;
   #ready = false;
 
   constructor(options: EngineOptions) {
@@ -84,7 +86,8 @@ export class Engine implements EnginePorts {
     });
     const offerLease = (): ReturnType<Executor['offerLease']> => executor.offerLease();
     const { liveForMs = () => Number.POSITIVE_INFINITY } = options;
-    const decider = new Decider({ ...shared, committer, offerLease, liveForMs });
+    const { blackouts = noBlackouts } = options;
+    const decider = new Decider({ ...shared, blackouts, offerLease, liveForMs });
     const live: Live = new Live(store);
     const workers: Workers = new Workers({
       ...shared,
@@ -97,7 +100,7 @@ export class Engine implements EnginePorts {
     const timekeeper: Timekeeper = new Timekeeper({
       ...shared,
       decider,
-      onLease: (jobId, token) => executor.onLease(jobId, token),
+      onLeases: (leases) => executor.onLeases(leases),
       onSilence: (worker) => workers.onSilence(worker),
       onLate: () => workers.onLate(),
     });
@@ -123,7 +126,7 @@ export class Engine implements EnginePorts {
       committer,
       decider,
       executor,
-      why: new WhyReader({ store, registry, workers: () => workers.list() }),
+      why: new WhyReader({ store, registry, blackouts, workers: () => workers.list() }),
       progress: (jobId) => live.progress(jobId),
     });
     this.signals = new Signals({ store, registry, decider, committer });
@@ -133,10 +136,11 @@ export class Engine implements EnginePorts {
       onWorkers: (ids) => workers.refresh(ids),
       onCommits: async () => {
         timekeeper.wakeIn(othersDeadlinesMs);
-        await Promise.all([committer.handOutBacklog(), live.catchUp()]);
+        await Promise.all([workers.recount(), committer.followQueue(), live.catchUp()]);
       },
     });
     this.#deference = deference;
+    this.#gate = dispatch.gate;
     this.#store = store;
     this.#committer = committer;
     this.#lobby = dispatch.lobby;
@@ -195,6 +199,7 @@ export class Engine implements EnginePorts {
   async stop({ drainMs }: { readonly drainMs: number }): Promise<void> {
     this.#ready = false;
     this.workers.stop();
+    this.#gate.stop();
     this.#deference?.stop();
     const alone = this.#neighbours.stop();
     this.#caretaker.stop();

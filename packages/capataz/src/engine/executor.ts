@@ -17,6 +17,7 @@ import type { Progress } from './ports.ts';
 import type { Registry } from './registry.ts';
 import type { EngineSettings } from './settings.ts';
 import { Steps } from './steps.ts';
+import { StoreTrouble } from './store-trouble.ts';
 
 export interface ExecutorParts {
   readonly store: Store;
@@ -30,6 +31,11 @@ export interface ExecutorParts {
   readonly onProgress: (jobId: string, progress: Progress) => void;
   readonly onProgressEnd: (jobId: string, attempt: string) => void;
   readonly files?: FilesOptions;
+}
+
+export interface EndedLease {
+  readonly jobId: string;
+  readonly token: string;
 }
 
 /** A lease that was taken, and whose handler begins when there is room. */
@@ -60,12 +66,17 @@ export class Executor {
   readonly #running = new Map<string, Running>();
   /** Job → lease. One commit may take more leases than there is room for. */
   readonly #queue = new Map<string, Leased>();
+  readonly #trouble: StoreTrouble;
   #decider: Decider | null = null;
   #sweeping = false;
   #stopped = false;
 
   constructor(parts: ExecutorParts) {
     this.#parts = parts;
+    this.#trouble = new StoreTrouble(parts.log, {
+      begins: 'the answers of handlers could not be stored; trying again',
+      ends: 'the answers of handlers can be stored again',
+    });
   }
 
   /** The decider offers this executor's leases, so it can only be handed in afterwards. */
@@ -168,18 +179,22 @@ export class Executor {
   }
 
   /**
-   * A lease ran out. If it is one of ours and in time, this process was merely late.
-   * @returns whether it is dealt with: not if the job's blueprint is held by others only.
+   * Leases ran out, those of a dead instance all at once: they are given up in one commit and taken by
+   * the next ones. What is ours and in time was merely late.
+   * @returns how many are dealt with: not those whose job's blueprint is held by others only.
    */
-  async onLease(jobId: string, token: string): Promise<boolean> {
-    if (this.#isOurs(jobId, token)) {
-      await this.renew();
-      return true;
-    }
-    const signal = { type: 'handler_lost', token } as const;
-    const applied = await this.#decider?.one({ jobId, signal: () => signal });
-    if (applied?.type === 'done') await this.sweep();
-    return applied?.type !== 'not_held';
+  async onLeases(leases: readonly EndedLease[]): Promise<number> {
+    const others = leases.filter(({ jobId, token }) => !this.#isOurs(jobId, token));
+    if (others.length < leases.length) await this.renew();
+    const applied = await this.#decider?.all(
+      others.map(({ jobId, token }) => ({
+        jobId,
+        signal: () => ({ type: 'handler_lost', token }),
+      })),
+    );
+    if (applied?.some(({ type }) => type === 'done')) await this.sweep();
+    const notHeld = applied?.filter(({ type }) => type === 'not_held').length ?? 0;
+    return leases.length - notHeld;
   }
 
   #isOurs(jobId: string, token: string): boolean {
@@ -267,11 +282,11 @@ export class Executor {
             { type: 'signal_refused', reason, details: { signal: signal.type } },
           ],
         });
+        this.#trouble.isOver();
         return;
       } catch (error) {
         if (this.#stopped) return;
-        const message = 'a handler answer could not be stored; trying again';
-        this.#log(job).error(message, { error: String(error) });
+        this.#trouble.met(error, { job: job.id, correlation: job.correlationId });
       }
       await delay(this.#parts.clock, waitMs);
     }

@@ -26,6 +26,7 @@ import type {
 
 type EngineParts =
   | 'settings'
+  | 'blackouts'
   | 'onForgotten'
   | 'sink'
   | 'timeoutMonitor'
@@ -55,8 +56,7 @@ export async function startTwo(
   other: Partial<WorldOptions> = {},
 ): Promise<readonly [World, World]> {
   const one = await startWorld({ ...options, shared: true });
-  const two = new World({ ...options, shared: true, ...other }, one);
-  await two.boot();
+  const two = await one.beside({ ...options, shared: true, ...other });
   await two.settle();
   return [one, two];
 }
@@ -107,6 +107,13 @@ export class World {
   get engine(): Engine {
     assert(this.#server !== null, 'the server is down');
     return this.#server.engine;
+  }
+
+  /** Another instance on the same store, or what comes after this one. */
+  async beside(options: WorldOptions): Promise<World> {
+    const world = new World(options, this);
+    await world.boot();
+    return world;
   }
 
   /** A new process on the same data. */

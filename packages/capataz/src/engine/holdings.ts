@@ -56,7 +56,7 @@ export class Holdings {
     const isForeign = (attempt: string): boolean => !held.isHeldBy(attempt, record.id);
     const named = [...current, ...prefetched];
     // Where there are others, they may have handed out to it, and ended what it held.
-    if (store.capabilities.shared || named.some(isForeign)) await this.#sync(record.id);
+    if (store.capabilities.shared || named.some(isForeign)) await this.recount(record.id);
     const all = held.of(record.id);
     const { begun, lost } = presence.judge(all, new Set(current), new Set(prefetched));
     await this.begin(begun);
@@ -68,7 +68,7 @@ export class Holdings {
   }
 
   /** What it holds by the store, but for what is handed out meanwhile. */
-  async #sync(worker: string): Promise<void> {
+  async recount(worker: string): Promise<void> {
     const { held, store, clock } = this.#parts;
     const before = held.of(worker);
     const stored = await store.heldBy(worker);

@@ -5,6 +5,7 @@ import type { WorkerRecord } from '../core/worker.ts';
 import type { Random } from '../std/random.ts';
 import type { Claim, ClaimOutcome } from '../store/contract.ts';
 import type { HeldAttempts } from './attempts.ts';
+import type { BlackoutGate } from './blackout-gate.ts';
 import { ClaimsUnderWay } from './claims-under-way.ts';
 import type { Deference } from './deference.ts';
 import { Offers } from './offers.ts';
@@ -33,6 +34,8 @@ export interface LobbyParts {
   readonly held: HeldAttempts;
   readonly random: Random;
   readonly profiles: Profiles;
+  /** Default: nothing stays in the queue that could be handed out. */
+  readonly gate?: Pick<BlackoutGate, 'isShut'>;
   /** Default: none is left to other instances. */
   readonly deference?: Pick<Deference, 'leaves' | 'isLeft'>;
 }
@@ -114,6 +117,7 @@ export class Lobby {
   match(wakes: readonly Wake[], own: Ticket | null): Match[] {
     const offers = new Offers(this.#parked, (ticket) => this.#freeFor(ticket));
     for (const wake of own === null && this.#parked.size === 0 ? [] : wakes) {
+      if (this.#isShut(wake.taskClass)) continue;
       const best = this.#best(wake, own, offers);
       if (best === null) continue;
       const { ticket } = best.candidate;
@@ -233,7 +237,7 @@ export class Lobby {
   #lanes(worker: WorkerRecord, fresh: readonly TaskClass[]): string[][] {
     const byClient = new Map<string, Set<string>>();
     const consider = (taskClass: TaskClass): void => {
-      if (!this.#fitsWorker(taskClass, worker)) return;
+      if (!this.#fitsWorker(taskClass, worker) || this.#isShut(taskClass)) return;
       if (this.#parts.deference?.isLeft(taskClass.key) === true) return;
       const lane = byClient.get(taskClass.client) ?? new Set<string>();
       byClient.set(taskClass.client, lane.add(taskClass.key));
@@ -243,6 +247,10 @@ export class Lobby {
     if (byClient.size === 1) return [...byClient.values()].map((lane) => [...lane]);
     const turn = (client: string): number => this.#served.get(client) ?? 0;
     return [...byClient].sort(([a], [b]) => turn(a) - turn(b)).map(([, lane]) => [...lane]);
+  }
+
+  #isShut(taskClass: TaskClass): boolean {
+    return this.#parts.gate?.isShut(taskClass) ?? false;
   }
 
   #fitsWorker(taskClass: TaskClass, worker: WorkerRecord): boolean {

@@ -1,6 +1,7 @@
 import { type CancelTimer, type Clock, delay } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { News, Store } from '../store/contract.ts';
+import { StoreTrouble } from './store-trouble.ts';
 
 export interface NeighboursParts {
   readonly store: Store;
@@ -19,6 +20,7 @@ const retryMs = 1_000;
 /** Follows what other instances do on the same store. One that serves one instance has no news. */
 export class Neighbours {
   readonly #parts: NeighboursParts;
+  readonly #trouble: StoreTrouble;
   readonly #stopping = new AbortController();
   #unsubscribe: () => void = () => undefined;
   #running: Promise<void> | null = null;
@@ -28,6 +30,10 @@ export class Neighbours {
 
   constructor(parts: NeighboursParts) {
     this.#parts = parts;
+    this.#trouble = new StoreTrouble(parts.log, {
+      begins: 'the work of other instances could not be read; trying again',
+      ends: 'the work of other instances can be read again',
+    });
   }
 
   start(): void {
@@ -70,10 +76,9 @@ export class Neighbours {
       if (workers === null) await this.#parts.onWorkers(null);
       else if (workers.size > 0) await this.#parts.onWorkers([...workers]);
       if (hasCommitted) await this.#parts.onCommits();
+      this.#trouble.isOver();
     } catch (error) {
-      this.#parts.log.warn('the work of other instances could not be read; trying again', {
-        error,
-      });
+      this.#trouble.met(error);
       this.#cancelRetry();
       const again = (): void => this.#onNews({ type: 'anything' });
       this.#cancelRetry = this.#parts.clock.after(retryMs, again);

@@ -5,6 +5,7 @@ import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Random } from '../std/random.ts';
 import type { Store } from '../store/contract.ts';
+import type { BlackoutCalendar } from './blackout-gate.ts';
 import type { CircuitOptions } from './circuits.ts';
 import type { EngineObserver } from './observer.ts';
 import type { EventSink, RelayOptions } from './relay.ts';
@@ -36,6 +37,8 @@ export interface EngineOptions {
    * have been for ever.
    */
   readonly liveForMs?: (subscription: string) => number | null;
+  /** What a dispatch may name as `notDuring`. Default: there is none. */
+  readonly blackouts?: BlackoutCalendar;
   /** When a worker that keeps losing tasks is left alone. Default: as any breaker. */
   readonly circuits?: CircuitOptions;
   readonly observer?: EngineObserver;

@@ -46,6 +46,55 @@ test('a poll that begins during an outage gets the backlog soon after it', async
   assert.equal(got[0]?.jobId, id);
 });
 
+test('B-079 an outage that nobody meets shows in the health, and is logged once', async () => {
+  const world = await startWorld({ blueprints: [sleeper], shared: true });
+  await world.advance(10_000);
+  world.isStoreDown = true;
+  await world.advance(3_100);
+  assert.equal(world.engine.healthy, false);
+  await world.advance(60_000);
+  const refusals = world.errors.filter((line) => line.startsWith('the store refuses writes'));
+  assert.equal(refusals.length, 1);
+  const parts = world.errors.map((line) => line.split(' {')[0]);
+  assert.deepEqual(parts, [...new Set(parts)], 'a part told it twice');
+  world.isStoreDown = false;
+  await world.advance(1_100);
+  assert.equal(world.engine.healthy, true);
+});
+
+test('B-079 behind a commit that is not answered others are refused, until it is', async () => {
+  const silence = Promise.withResolvers<void>();
+  let isSilent = false;
+  const world = await startWorld({
+    blueprints: [oneTask()],
+    wrapStore: (store: Store) =>
+      new Proxy(store, {
+        get(target, key) {
+          const value: unknown = Reflect.get(target, key, target);
+          if (typeof value !== 'function') return value;
+          if (key !== 'commit') return value.bind(target);
+          return async (...args: Parameters<Store['commit']>) => {
+            if (isSilent) await silence.promise;
+            return target.commit(...args);
+          };
+        },
+      }),
+  });
+  isSilent = true;
+  const first = world.create('one-task');
+  await world.advance(4_900);
+  assert.equal(world.engine.healthy, true);
+  await world.advance(200);
+  assert.equal(world.engine.healthy, false);
+  await assert.rejects(world.create('one-task'), { code: 'STORE_UNAVAILABLE' });
+  isSilent = false;
+  silence.resolve();
+  await first;
+  await world.advance(2_100);
+  assert.equal(world.engine.healthy, true);
+  await world.create('one-task');
+});
+
 test('A-41: deadlines that fall due during an outage fire once, soon after it', async () => {
   const world = await startWorld({ blueprints: [sleeper] });
   const id = await world.create('sleeper');

@@ -4,6 +4,7 @@ import { jittered, type Random } from '../std/random.ts';
 import type { OutboxEvent, OutboxVerdict, Store } from '../store/contract.ts';
 import type { Committed } from './committer.ts';
 import type { EngineObserver } from './observer.ts';
+import { StoreTrouble } from './store-trouble.ts';
 
 /** Where events go: a bus behind its breaker, say. */
 export interface EventSink {
@@ -58,6 +59,7 @@ const holdMs = 30_000;
  */
 export class Relay {
   readonly #parts: RelayParts;
+  readonly #trouble: StoreTrouble;
   /** From their publishing until their verdict is stored: until then the outbox still has them. */
   readonly #flying = new Map<string, Promise<void>>();
   #verdicts: OutboxVerdict[] = [];
@@ -68,6 +70,10 @@ export class Relay {
 
   constructor(parts: RelayParts) {
     this.#parts = parts;
+    this.#trouble = new StoreTrouble(parts.log, {
+      begins: 'the outbox does not answer; trying again',
+      ends: 'the outbox answers again',
+    });
   }
 
   start(): void {
@@ -86,7 +92,7 @@ export class Relay {
       delay(this.#parts.clock, drainMs, isOver.signal),
     ]);
     isOver.abort();
-    await this.#settle().catch((error: unknown) => this.#tellStore(error));
+    await this.#settle().catch((error: unknown) => this.#trouble.met(error));
   }
 
   onCommitted({ done }: Committed): void {
@@ -116,16 +122,13 @@ export class Relay {
       const paused = sink.pausedForMs();
       if (paused !== null) return paused;
       const { events, nextInMs } = await store.outbox(mostFlying, holdMs);
+      this.#trouble.isOver();
       if (!this.#isStopped) for (const event of events) this.#send(event);
       return Math.min(nextInMs ?? lookAgainMs, lookAgainMs);
     } catch (error) {
-      this.#tellStore(error);
+      this.#trouble.met(error);
       return lookAgainMs;
     }
-  }
-
-  #tellStore(error: unknown): void {
-    this.#parts.log.error('the outbox does not answer; trying again', { error });
   }
 
   #send(event: OutboxEvent): void {

@@ -154,7 +154,7 @@ test('A-46: whoever is told and fails stops no later call', async () => {
   await world.advance(2 * hour);
   assert.equal(asked.length, 120);
   assert.deepEqual(world.errors, [
-    'could not forget ended jobs {"error":"Error: the file is busy"}',
+    'could not forget ended jobs; trying again {"error":"Error: the file is busy"}',
   ]);
 });
 

@@ -5,14 +5,16 @@ import type { Due, Store } from '../store/contract.ts';
 import { aboutJob } from './about-job.ts';
 import type { Committed } from './committer.ts';
 import type { Address, Applied, Decider } from './decider.ts';
+import type { EndedLease } from './executor.ts';
+import { isStoreAway, StoreTrouble } from './store-trouble.ts';
 
 export interface TimekeeperParts {
   readonly store: Store;
   readonly decider: Decider;
   readonly clock: Clock;
   readonly log: Log;
-  /** @returns whether it is dealt with. */
-  readonly onLease: (jobId: string, token: string) => Promise<boolean>;
+  /** @returns how many of them are dealt with. */
+  readonly onLeases: (leases: readonly EndedLease[]) => Promise<number>;
   readonly onSilence: (worker: string) => Promise<void>;
   /** The alarm rang so late that this process can't have been running. Called before anything else. */
   readonly onLate: () => void;
@@ -34,6 +36,7 @@ const lateMs = 1_000;
  */
 export class Timekeeper {
   readonly #parts: TimekeeperParts;
+  readonly #trouble: StoreTrouble;
   #cancelAlarm: CancelTimer = () => undefined;
   #alarmAt = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
@@ -48,6 +51,10 @@ export class Timekeeper {
 
   constructor(parts: TimekeeperParts) {
     this.#parts = parts;
+    this.#trouble = new StoreTrouble(parts.log, {
+      begins: 'deadlines could not be dealt with; trying again',
+      ends: 'deadlines are dealt with again',
+    });
   }
 
   start(): void {
@@ -123,9 +130,7 @@ export class Timekeeper {
     this.#rangMeanwhile = false;
     this.#running = this.#pass()
       .catch((error: unknown) => {
-        this.#parts.log.error('deadlines could not be read; trying again', {
-          error: String(error),
-        });
+        this.#trouble.met(error);
         return retryMs;
       })
       .then((nextMs) => {
@@ -138,49 +143,61 @@ export class Timekeeper {
   async #pass(): Promise<number> {
     const { due, nextInMs } = await this.#parts.store.due(pageSize + this.#unsolved);
     const solved = await this.#deal(due);
+    this.#trouble.isOver();
     this.#unsolved = due.length - solved;
     if (solved < due.length) return solved > 0 ? 0 : retryMs;
     if (due.length > 0) return 0;
     return Math.min(nextInMs ?? longestSleepMs, longestSleepMs);
   }
 
-  /** @returns how many of them are dealt with. */
+  /**
+   * @returns how many of them are dealt with.
+   * @throws CapatazError STORE_UNAVAILABLE: then the rest of them would only meet the same.
+   */
   async #deal(due: readonly Due[]): Promise<number> {
-    const timers = due.filter((item) => item.type === 'timer');
-    let solved = await this.#dealWithTimers(timers.map(timerAddress));
+    const { decider, onLeases } = this.#parts;
+    const timers = due.filter((item) => item.type === 'timer').map(timerAddress);
+    let solved = await this.#dealWith(timers, async (some) => countSolved(await decider.all(some)));
+    solved += await this.#dealWith(
+      due.filter((item) => item.type === 'lease'),
+      onLeases,
+    );
     for (const item of due) {
-      if (item.type === 'timer') continue;
+      if (item.type !== 'silence') continue;
       try {
-        if (item.type === 'silence') await this.#parts.onSilence(item.worker);
-        else if (!(await this.#parts.onLease(item.jobId, item.token))) continue;
+        await this.#parts.onSilence(item.worker);
         solved += 1;
       } catch (error) {
-        this.#parts.log.error('a deadline could not be dealt with', {
-          kind: item.type,
-          error: String(error),
-        });
+        if (isStoreAway(error)) throw error;
+        const fields = { worker: item.worker, error: String(error) };
+        this.#parts.log.error('the silence of a worker could not be dealt with', fields);
       }
     }
     return solved;
   }
 
   /** All in one commit; one by one where that fails, so that one bad job holds up no other. */
-  async #dealWithTimers(addresses: readonly Address[]): Promise<number> {
-    if (addresses.length === 0) return 0;
+  async #dealWith<T extends { readonly jobId: string }>(
+    items: readonly T[],
+    deal: (some: readonly T[]) => Promise<number>,
+  ): Promise<number> {
+    if (items.length === 0) return 0;
+    const { log, store } = this.#parts;
     try {
-      return countSolved(await this.#parts.decider.all(addresses));
+      return await deal(items);
     } catch (error) {
-      this.#parts.log.error('deadlines failed together; taking them one by one', {
-        error: String(error),
-      });
+      if (isStoreAway(error)) throw error;
+      const fields = { error: String(error) };
+      log.error('deadlines failed together; taking them one by one', fields);
     }
     let solved = 0;
-    for (const address of addresses) {
+    for (const item of items) {
       try {
-        solved += countSolved([await this.#parts.decider.one(address)]);
+        solved += await deal([item]);
       } catch (error) {
-        const about = await aboutJob(this.#parts.store, address.jobId);
-        this.#parts.log.error('deadline failed', { ...about, error: String(error) });
+        if (isStoreAway(error)) throw error;
+        const about = await aboutJob(store, item.jobId);
+        log.error('deadline failed', { ...about, error: String(error) });
       }
     }
     return solved;

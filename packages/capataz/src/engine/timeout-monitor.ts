@@ -3,6 +3,7 @@ import type { Log } from '../std/log.ts';
 import type { Store, StuckAttempt, StuckQuery } from '../store/contract.ts';
 import { aboutJob } from './about-job.ts';
 import type { Decider } from './decider.ts';
+import { StoreTrouble } from './store-trouble.ts';
 
 export interface TimeoutMonitorOptions {
   /** Longest time in ASSIGNED. Default 5 min. */
@@ -63,6 +64,7 @@ const longestPostponeMs = 30 * 60_000;
 /** Gives up attempts that were handed out and show no sign of work, though their worker lives. */
 export class TimeoutMonitor {
   readonly #parts: MonitorParts;
+  readonly #trouble: StoreTrouble;
   #cancel: CancelTimer = () => undefined;
   #running: Promise<void> | null = null;
   #isStopped = true;
@@ -71,6 +73,10 @@ export class TimeoutMonitor {
 
   constructor(parts: MonitorParts) {
     this.#parts = parts;
+    this.#trouble = new StoreTrouble(parts.log, {
+      begins: 'stuck attempts could not be looked for',
+      ends: 'stuck attempts can be looked for again',
+    });
   }
 
   start(): void {
@@ -87,10 +93,13 @@ export class TimeoutMonitor {
   }
 
   #schedule(): void {
-    const { clock, log, options } = this.#parts;
+    const { clock, options } = this.#parts;
     this.#cancel = clock.after(options.checkIntervalMs, () => {
       this.#running = this.cycle()
-        .catch((error: unknown) => log.error('stuck attempts could not be looked for', { error }))
+        .then(
+          () => this.#trouble.isOver(),
+          (error: unknown) => this.#trouble.met(error),
+        )
         .then(() => {
           if (!this.#isStopped) this.#schedule();
         });

@@ -50,6 +50,27 @@ test('A-60 two instances: what one handed out is reported at the other, and room
   assert.equal((await two.truth.counts()).queued, 0);
 });
 
+test('A-60 B-079 two instances: who reports everything at the other is not full at the first for ever', async () => {
+  const { one, worker, elsewhere } = await begin({ slots: 1 });
+  const reportElsewhere = async (): Promise<void> => {
+    await one.create('one-task');
+    const task = await worker.takeOne();
+    assert.equal((await elsewhere.report(task)).type, 'accepted');
+  };
+  await reportElsewhere();
+  const id = await one.create('one-task');
+  const task = await worker.takeOne();
+  assert.equal(task.jobId, id);
+  // The poll is there before the report, and nothing else comes this way.
+  const parked = worker.poll();
+  await one.settle();
+  assert.equal((await elsewhere.report(task)).type, 'accepted');
+  await heard(one);
+  const next = await one.create('one-task');
+  await heard(one);
+  assert.equal((await parked)[0]?.jobId, next);
+});
+
 test('A-60 two instances: who is drained at one gets nothing at the other', async () => {
   const { one, two, worker, elsewhere } = await begin();
   const parked = elsewhere.poll();

@@ -15,6 +15,8 @@ export interface Facts {
   /** Names of the signals that it takes now. */
   readonly takes: string[];
   readonly now: number;
+  /** When the blackout ends that keeps the task in the queue; null: none does. */
+  readonly blackoutEndsAt?: number | null;
   /** Nobody who fits may be given the task now. */
   readonly isShutOut?: boolean;
 }
@@ -81,6 +83,9 @@ function taskSummary(facts: Facts, task: Task): string {
     const since = formatDuration(now - attempt.assignedAt);
     return `worker ${attempt.worker} has had attempt ${attempt.number} of "${task.spec.skill}" for ${since} (${task.status})`;
   }
+  const { blackoutEndsAt = null } = facts;
+  if (causes?.queued.includes(task.id) && blackoutEndsAt !== null)
+    return `task "${task.spec.skill}" is queued; the blackout "${task.spec.notDuring}" keeps it there for ${formatDuration(blackoutEndsAt - now)}`;
   if (causes?.queued.includes(task.id) && facts.isShutOut)
     return `task "${task.spec.skill}" is queued; the circuit of every worker that fits is open`;
   if (causes?.queued.includes(task.id))

@@ -7,6 +7,7 @@ import type { WhyTasks, WhyView, WorkerVerdict } from '../protocol/client-api.ts
 import { CapatazError } from '../protocol/errors.ts';
 import { formatDuration } from '../std/duration.ts';
 import type { JobCauses, Store } from '../store/contract.ts';
+import type { BlackoutCalendar } from './blackout-gate.ts';
 import type { CircuitReading } from './circuits.ts';
 import type { WorkerState } from './ports.ts';
 import type { Registry } from './registry.ts';
@@ -19,6 +20,7 @@ export interface WhyParts {
   readonly store: Store;
   readonly registry: Registry;
   readonly workers: () => Promise<readonly WorkerState[]>;
+  readonly blackouts: Pick<BlackoutCalendar, 'endAt'>;
 }
 
 /** Answers the question that every operator asks: why is this job not moving? */
@@ -43,13 +45,22 @@ export class WhyReader {
       job_id: id,
       status: job.status,
       state: job.state,
-      summary: summary({ ...facts, isShutOut: isTaskShutOut }),
+      summary: summary({
+        ...facts,
+        isShutOut: isTaskShutOut,
+        blackoutEndsAt: this.#blackoutEnd(task, facts.now),
+      }),
       deadlines: deadlines.map(({ name, at }) => ({ name, at: new Date(at).toISOString() })),
       task: task === undefined ? null : taskView(task, workers),
       tasks: groupsOf(branches, workers),
       child: await this.#child(job),
       signals: takes,
     };
+  }
+
+  #blackoutEnd(task: Task | undefined, now: number): number | null {
+    const name = task?.spec.notDuring;
+    return name === undefined ? null : this.#parts.blackouts.endAt(name, now);
   }
 
   async #facts(job: Job): Promise<Facts> {

@@ -91,6 +91,19 @@ export class Workers implements WorkersPort {
     return this.#hearsay.refresh(ids ?? undefined);
   }
 
+  /**
+   * Other instances have committed, maybe the ends of tasks that were handed out here. Who asks for tasks
+   * and has no room by what is known here is looked at again: its reports may never come this way.
+   */
+  async recount(): Promise<void> {
+    const full = new Set<string>();
+    for (const { worker } of this.#polls) if (this.#isFull(worker.id)) full.add(worker.id);
+    for (const worker of full) {
+      await this.#holdings.recount(worker);
+      this.#parts.committer.serve(worker);
+    }
+  }
+
   /** Workers that take tasks, and that other instances hear from. */
   *elsewhere(): Iterable<WorkerRecord> {
     for (const { accepts, isElsewhere, record } of this.#roll.all())
@@ -177,13 +190,13 @@ export class Workers implements WorkersPort {
     // It may have registered elsewhere meanwhile, or be gone.
     if (this.#isShared) await this.refresh([worker]);
     const presence = this.#roll.need(worker);
-    if (presence.accepts) committer.serve(worker);
-    else this.#closePolls(worker);
+    if (!presence.accepts) this.#closePolls(worker);
     const { currentTasks, prefetched = [] } = beat;
     const gone =
       currentTasks === undefined
         ? []
         : await this.#holdings.compare(presence, currentTasks, prefetched);
+    if (presence.accepts) committer.serve(worker);
     const claimed = currentTasks && [...currentTasks, ...prefetched];
     if (beat.status === 'offline') await this.#signOff(presence);
     return [...new Set([...held.cancelledAmong(worker, claimed), ...gone])];
@@ -217,6 +230,7 @@ export class Workers implements WorkersPort {
   async poll(worker: string, options: PollOptions): Promise<readonly Task[]> {
     const presence = this.#roll.get(worker) ?? (await this.#find(worker));
     presence.seen();
+    if (this.#isShared && this.#isFull(worker)) await this.#holdings.recount(worker);
     if (this.#stopping) return [];
     // Whoever does not say how many it runs at once has one free slot a poll (S-24).
     const max = presence.record.slots === null ? Math.min(options.max, 1) : options.max;
@@ -299,6 +313,11 @@ export class Workers implements WorkersPort {
     if (record.slots === null) return admitted;
     const most = record.batch ? record.slots * prefetchFactor : record.slots;
     return Math.min(admitted, most - held.load(record.id));
+  }
+
+  #isFull(worker: string): boolean {
+    const presence = this.#roll.get(worker);
+    return presence?.accepts === true && this.#room(presence) <= 0;
   }
 
   async progress(worker: string, jobId: string, progress: Progress): Promise<void> {

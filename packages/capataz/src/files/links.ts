@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { CapatazError } from '../protocol/errors.ts';
 import { encodedFileName } from '../protocol/files.ts';
 import type { Random } from '../std/random.ts';
@@ -55,9 +55,20 @@ async function readKey(path: string, random: Random): Promise<string> {
   if (known.length === keyLength) return known;
   const key = random.secret();
   // Whole or not at all: a key that a crash cut short would sign, too.
-  await writeFile(`${path}.new`, key, { mode: 0o600 });
-  await rename(`${path}.new`, path);
-  return key;
+  const draft = `${path}.${random.id()}`;
+  await writeFile(draft, key, { mode: 0o600 });
+  try {
+    // What is there is of no length that a key has. Another server may be making one just now.
+    if (known === '') await link(draft, path);
+    else await rename(draft, path);
+    return key;
+  } catch (error) {
+    const made = await readFile(path, 'utf8').catch(() => '');
+    if (made.length === keyLength) return made;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
 }
 
 /** Links to files of our own server: a signature over what may be fetched, and until when. */

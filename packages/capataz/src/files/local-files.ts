@@ -32,8 +32,12 @@ import {
 import { TransferSlots } from './transfers.ts';
 
 export interface LocalFilesOptions {
-  /** Of this process alone. */
   readonly folder: string;
+  /**
+   * For what is not yet, or no longer, a file: of this process alone, in the same file system. Default:
+   * the folder, which then is of this process alone, too.
+   */
+  readonly scratch?: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -54,9 +58,11 @@ const diskTroubles = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM', 'EM
 /**
  * Files on the local disk, in one folder:
  * - `jobs/{job_id}/…` what is stored;
- * - `incoming/` uploads that are under way, which `rename` moves to their place when they are whole;
- * - `removed/` what is being deleted: first moved as a whole, so that no half of it is ever seen;
  * - `link.key` signs links.
+ *
+ * And in the scratch folder:
+ * - `incoming/` uploads that are under way, which `rename` moves to their place when they are whole;
+ * - `removed/` what is being deleted: first moved as a whole, so that no half of it is ever seen.
  */
 export class LocalFiles implements JobFiles {
   readonly #options: LocalFilesOptions;
@@ -67,12 +73,12 @@ export class LocalFiles implements JobFiles {
   readonly #signer: LinkSigner;
 
   constructor(options: LocalFilesOptions) {
-    const { folder, random, maxTransfers = defaultMaxTransfers } = options;
+    const { folder, random, maxTransfers = defaultMaxTransfers, scratch = folder } = options;
     const { linkKey = linkKeyIn(folder, random) } = options;
     this.#options = options;
     this.#jobs = join(folder, 'jobs');
-    this.#incoming = join(folder, 'incoming');
-    this.#removed = join(folder, 'removed');
+    this.#incoming = join(scratch, 'incoming');
+    this.#removed = join(scratch, 'removed');
     this.#slots = new TransferSlots(maxTransfers);
     this.#signer = new LinkSigner(linkKey);
   }

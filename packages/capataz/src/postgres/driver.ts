@@ -8,12 +8,19 @@ export interface DriverSettings {
   readonly schema: string;
   readonly connectTimeoutMs: number;
   readonly statementTimeoutMs: number;
-  /** Further parameters of the server: `-c name=value`. */
-  readonly parameters?: readonly string[];
+  /** Further parameters of the server. */
+  readonly parameters?: ServerParameters;
+  /**
+   * It goes through a pooler that lends a connection for one transaction: parameters come with each
+   * transaction then, see `parametersOf`. Default false.
+   */
+  readonly isPooled?: boolean;
 }
 
+export type ServerParameters = Readonly<Record<string, string>>;
+
 /** A statement may wait this long for a row or a name that another instance's commit has locked. */
-const lockTimeoutMs = 10_000;
+const lockTimeoutMs = 8_000;
 /** The server ends a transaction whose instance says nothing: it would hold its locks for ever. */
 const idleInTransactionMs = 20_000;
 /** Over what the server itself allows, for a network that swallows everything. */
@@ -23,9 +30,14 @@ const keepAliveDelayMs = 10_000;
 /**
  * Every hot statement goes by an index, in its order. The planner finds that out only once it knows the
  * tables, and a queue that grew from nothing to 20,000 within a minute cost 98 ms a claim until then.
- * Compiling a statement costs more than any of ours takes.
+ * Compiling a statement, and starting others to help with it, costs more than any of ours takes.
  */
-const planning = ['-c enable_seqscan=off', '-c enable_bitmapscan=off', '-c jit=off'];
+const planning: ServerParameters = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  max_parallel_workers_per_gather: '0',
+  jit: 'off',
+};
 
 /** Codes of the server's int8 and numeric. Our numbers stay below 2^53. */
 const numberTypes: ReadonlySet<number> = new Set([20, 1700]);
@@ -42,8 +54,25 @@ export async function loadDriver(): Promise<Driver | null> {
 }
 
 /** With limits on everything that could wait for ever. */
+export function parametersOf({
+  schema,
+  statementTimeoutMs,
+  parameters = {},
+}: DriverSettings): ServerParameters {
+  return {
+    search_path: `${schema},public`,
+    statement_timeout: String(statementTimeoutMs),
+    lock_timeout: String(lockTimeoutMs),
+    idle_in_transaction_session_timeout: String(idleInTransactionMs),
+    ...planning,
+    ...parameters,
+  };
+}
+
 export function clientConfig(driver: Driver, settings: DriverSettings): ClientConfig {
-  const { url, name, schema, connectTimeoutMs, statementTimeoutMs, parameters = [] } = settings;
+  const { url, name, connectTimeoutMs, statementTimeoutMs, isPooled = false } = settings;
+  const parameters = Object.entries(parametersOf(settings));
+  const options = parameters.map(([key, value]) => `-c ${key}=${value}`).join(' ');
   const getTypeParser = ((type: number, format: 'text' | 'binary') =>
     numberTypes.has(type)
       ? Number
@@ -52,13 +81,10 @@ export function clientConfig(driver: Driver, settings: DriverSettings): ClientCo
     connectionString: url,
     pipeline: true,
     application_name: name,
-    options: [`-c search_path=${schema},public`, ...planning, ...parameters].join(' '),
+    ...(isPooled ? {} : { options }),
     types: { getTypeParser },
     connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + silenceMarginMs,
-    lock_timeout: lockTimeoutMs,
-    idle_in_transaction_session_timeout: idleInTransactionMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveDelayMs,
   };

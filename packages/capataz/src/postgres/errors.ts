@@ -11,6 +11,7 @@ const outages: Readonly<Record<string, string>> = {
   '57014': 'a statement took too long',
   '57P': 'the server stops, or does not accept anybody yet',
   '58': 'the server has trouble with its system',
+  CP001: 'it was moved to another place',
   XX001: 'the database is damaged',
   XX002: 'the database is damaged',
 };

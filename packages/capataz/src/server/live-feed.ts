@@ -28,7 +28,7 @@ export class Wake {
 const pageSize = 200;
 /** Positions whose page is kept: the end, where most streams are, and some that are catching up. */
 const maxPages = 8;
-/** What another instance commits is told to nobody here: a page is read anew after this time. */
+/** A message of another instance may be lost: a page is read anew after this time. */
 const pageLifeMs = 1_000;
 
 /** One subscription to the engine and one reading of what is new, shared by all open streams. */
@@ -42,16 +42,26 @@ export class LiveFeed {
   >();
   readonly #events: EventsPort;
   readonly #clock: Clock;
-  readonly #unsubscribe: () => void;
+  /** Where nobody listens, nobody has to be told: it costs reading what other instances do. */
+  #unsubscribe: (() => void) | null = null;
 
   constructor(events: EventsPort, clock: Clock) {
     this.#events = events;
     this.#clock = clock;
-    this.#unsubscribe = events.subscribe((jobId) => {
+  }
+
+  #follow(): void {
+    this.#unsubscribe ??= this.#events.subscribe((jobId) => {
       this.#pages.clear();
       for (const wake of this.#ofJobs(jobId)) wake.ring();
       for (const wake of this.#ofAll) wake.ring();
     });
+  }
+
+  #followNoMore(): void {
+    if (this.#byJob.size > 0 || this.#ofAll.size > 0) return;
+    this.#pages.clear();
+    this.close();
   }
 
   *#ofJobs(jobId: string | null): Iterable<Wake> {
@@ -102,21 +112,28 @@ export class LiveFeed {
 
   /** Rings when the job's book or progress may have grown. @returns what ends it. */
   onJob(jobId: string, wake: Wake): () => void {
+    this.#follow();
     const wakes = this.#byJob.get(jobId) ?? new Set();
     this.#byJob.set(jobId, wakes.add(wake));
     return () => {
       wakes.delete(wake);
       if (wakes.size === 0 && this.#byJob.get(jobId) === wakes) this.#byJob.delete(jobId);
+      this.#followNoMore();
     };
   }
 
   /** Rings when any job's book may have grown. @returns what ends it. */
   onAny(wake: Wake): () => void {
+    this.#follow();
     this.#ofAll.add(wake);
-    return () => this.#ofAll.delete(wake);
+    return () => {
+      this.#ofAll.delete(wake);
+      this.#followNoMore();
+    };
   }
 
   close(): void {
-    this.#unsubscribe();
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
   }
 }

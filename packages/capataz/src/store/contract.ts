@@ -51,7 +51,7 @@ export interface Store {
    * Does a piece of work in one transaction, in the order changes, starts, notes, letters, claims. A
    * refused part harms none of the others, but what was decided on a version that a refused change
    * would have made is `stale`. What waits while a commit runs shares the next one; nothing waits for
-   * company (S-4).
+   * company (S-4). Work that has nothing to do is taken only where the store could write at this moment.
    */
   commit(work: Work): Promise<WorkOutcome>;
 

@@ -157,7 +157,7 @@ describe('move', () => {
       [postgres.name],
     );
     const names = found.rows.map(({ name }) => name);
-    assert.deepEqual(names.sort(), [...own, ...postgresTables].sort());
+    assert.deepEqual(names.sort(), [...own, 'history_parts', ...postgresTables].sort());
     await places.remove(sqlite, postgres);
   });
 });

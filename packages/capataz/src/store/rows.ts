@@ -21,7 +21,7 @@ export function attemptOf(row: AttemptColumns): Task['attempt'] {
 }
 
 export function deadlinesOf({ timers }: { readonly timers: string }): Deadlines {
-  return JSON.parse(timers) as Deadlines;
+  return timers === '{}' ? {} : (JSON.parse(timers) as Deadlines);
 }
 
 export interface HistoryRow {

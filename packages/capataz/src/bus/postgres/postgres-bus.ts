@@ -52,7 +52,7 @@ const consumerAnswerMs = 5_000;
  * may happen anyway: it need not wait for the disk. And the server itself ends the session of one that is
  * gone without a goodbye.
  */
-const consumerParameters = ['-c synchronous_commit=off', '-c idle_session_timeout=60000'];
+const consumerParameters = { synchronous_commit: 'off', idle_session_timeout: '60000' };
 
 /**
  * Topic exchanges and durable names in tables of PostgreSQL 14 or newer, for those who have no broker.
@@ -157,7 +157,7 @@ class PostgresBus implements Bus {
   async #openLink(
     what: string,
     answerMs: number,
-    parameters: readonly string[] = [],
+    parameters: Readonly<Record<string, string>> = {},
   ): Promise<PostgresLink> {
     if (this.#isClosed) throw closedError();
     const { name = 'capataz', connectTimeoutMs = 10_000 } = this.#options;

@@ -16,7 +16,7 @@ import {
   stampedJob,
   startedTask,
 } from '../rules.ts';
-import { copyOf, type MemoryData, type OpenJob, type TaskRecord, write } from './data.ts';
+import { copyOf, type MemoryData, type OpenJob, type TaskRecord } from './data.ts';
 import { deliver, isFull, register, ring, unexpired } from './inbox.ts';
 import { addEmits } from './outbox.ts';
 import { causesSeen } from './reads.ts';
@@ -55,11 +55,7 @@ export function applyChange(
   const exceeded = isChild ? undefined : exceededLimit(data, change, at);
   if (exceeded) return exceeded;
   const after = openJobAfter(data, change, before, plan, at);
-  const causes = causesSeen(data, after);
-  const startsChild = also !== null && also.children.length > 0;
-  if (limbo({ ...causes, childIsOpen: causes.childIsOpen || startsChild }) !== null)
-    return { type: 'no_cause' };
-
+  if (isInLimbo(data, after, also)) return { type: 'no_cause' };
   if (job.version === 0 && idempotency) {
     data.keys.set(keyOf(job.client, idempotency.key), {
       ...idempotency,
@@ -69,9 +65,9 @@ export function applyChange(
   }
   const cancelled = store(data, after, plan);
   storeShares(data, change, { before, after }, at);
-  write(data, after.job, change.history, at);
+  data.write(after.job, change.history, at);
   if (also !== null) storeAlso(data, after, also, at);
-  return { type: 'done', job: copyOf(after.job), cancelled };
+  return { type: 'done', job: data.given(after.job), cancelled };
 }
 
 function refusalOf(
@@ -93,6 +89,13 @@ function refusalOf(
   if (also?.signalId != null && before?.seen.has(also.signalId)) return { type: 'seen' };
   if (isFull(before, also?.posts ?? [], at)) return { type: 'inbox_full' };
   return null;
+}
+
+function isInLimbo(data: MemoryData, after: OpenJob, also: Also | null): boolean {
+  if (isFinal(after.job.status)) return false;
+  const causes = causesSeen(data, after);
+  const startsChild = also !== null && also.children.length > 0;
+  return limbo({ ...causes, childIsOpen: causes.childIsOpen || startsChild }) !== null;
 }
 
 /** Another deadline of the same name is another deadline. */

@@ -1,14 +1,24 @@
-import { canonicalJson } from '../../std/json.ts';
 import type { Claim, ClaimOutcome, StartMark } from '../contract.ts';
 import {
   afterHandOut,
   assignedEntry,
   type HandOutRoom,
   handedOutStatus,
-  isQueued,
   startedEntry,
 } from '../rules.ts';
-import { copyOf, type MemoryData, type OpenJob, type TaskRecord, write } from './data.ts';
+import { isInQueue, type MemoryData, type OpenJob, type TaskRecord } from './data.ts';
+
+/** A task in the queue. */
+export interface Queued {
+  readonly owner: OpenJob;
+  readonly record: TaskRecord;
+}
+
+/** How a store finds what is queued in classes. */
+export interface Queue {
+  /** The first task over all these classes. */
+  first(classKeys: readonly string[], suspectsToo: boolean): Queued | undefined;
+}
 
 /** Hands queued tasks to a worker: lane by lane in turn, within a lane the best first (S-29). */
 export function applyClaim(
@@ -16,6 +26,7 @@ export function applyClaim(
   claim: Claim,
   room: HandOutRoom,
   at: number,
+  queue: Queue = new ScannedQueue(data),
 ): ClaimOutcome {
   if (!room.nextClaim()) return { tasks: [], drained: [], cut: true };
   const max = Math.min(claim.max, claim.attemptIds.length);
@@ -27,54 +38,50 @@ export function applyClaim(
     const served: (typeof lanes)[number][] = [];
     for (const lane of lanes) {
       if (isFull()) break;
-      const best = bestOf(data, lane, suspects < claim.maxSuspects);
+      const best = queue.first(lane, suspects < claim.maxSuspects);
       if (best === undefined) continue;
       served.push(lane);
       if (best.record.task.lostRuns > 0) suspects += 1;
-      room.take(canonicalJson(best.record.task.spec).length);
-      tasks.push(
-        handOut(data, best.owner, best.record, claim, claim.attemptIds[tasks.length] ?? '', at),
-      );
+      // As long as its canonical text: what is stored has the same members in some order.
+      room.take(JSON.stringify(best.record.task.spec).length);
+      tasks.push(handOut(data, best, claim, claim.attemptIds[tasks.length] ?? '', at));
     }
     lanes = served;
   }
   const drained = [...new Set(claim.lanes.flat())].filter(
-    (key) => bestOf(data, [key], true) === undefined,
+    (key) => queue.first([key], true) === undefined,
   );
-  return { tasks: tasks.map(({ task }) => copyOf(task)), drained };
+  return { tasks: tasks.map(({ task }) => data.given(task)), drained };
 }
 
-interface Found {
-  readonly owner: OpenJob;
-  readonly record: TaskRecord;
-}
+class ScannedQueue implements Queue {
+  readonly #data: MemoryData;
 
-function bestOf(
-  data: MemoryData,
-  classKeys: readonly string[],
-  suspectsToo: boolean,
-): Found | undefined {
-  let best: Found | undefined;
-  for (const owner of data.open.values()) {
-    for (const record of owner.tasks.values()) {
-      if (!classKeys.includes(record.classKey)) continue;
-      if (!isQueued(record.task.status, record.deadlines, owner.job.held)) continue;
-      if (!suspectsToo && record.task.lostRuns > 0) continue;
-      if (best === undefined || isBefore(record, best.record)) best = { owner, record };
-    }
+  constructor(data: MemoryData) {
+    this.#data = data;
   }
-  return best;
+
+  first(classKeys: readonly string[], suspectsToo: boolean): Queued | undefined {
+    let best: Queued | undefined;
+    for (const owner of this.#data.open.values()) {
+      for (const record of owner.tasks.values()) {
+        if (!classKeys.includes(record.classKey) || !isInQueue(owner, record)) continue;
+        if (!suspectsToo && record.task.lostRuns > 0) continue;
+        if (best === undefined || isBefore(record, best.record)) best = { owner, record };
+      }
+    }
+    return best;
+  }
 }
 
-function isBefore(a: TaskRecord, b: TaskRecord): boolean {
+export function isBefore(a: TaskRecord, b: TaskRecord): boolean {
   const byPriority = b.task.spec.priority - a.task.spec.priority;
   return byPriority < 0 || (byPriority === 0 && a.arrival < b.arrival);
 }
 
 function handOut(
   data: MemoryData,
-  owner: OpenJob,
-  record: TaskRecord,
+  { owner, record }: Queued,
   claim: Claim,
   attemptId: string,
   at: number,
@@ -96,7 +103,7 @@ function handOut(
     handOut: data.handOuts,
   };
   owner.tasks.set(id, assigned);
-  write(data, owner.job, [assignedEntry({ id, bound, attempts }, attemptId, claim)], at);
+  data.write(owner.job, [assignedEntry({ id, bound, attempts }, attemptId, claim)], at);
   return assigned;
 }
 
@@ -112,5 +119,5 @@ export function applyStart(
   const { task } = record;
   if (task.attempt?.id !== attempt || task.status === 'RUNNING') return;
   owner.tasks.set(taskId, { ...record, task: { ...task, status: 'RUNNING' } });
-  write(data, owner.job, [startedEntry(taskId, attempt, task.attempt.worker, task.status)], at);
+  data.write(owner.job, [startedEntry(taskId, attempt, task.attempt.worker, task.status)], at);
 }

@@ -11,7 +11,7 @@ import type {
   StoredSchedule,
   StoredWorker,
 } from '../contract.ts';
-import { type Deadlines, sealedEntry } from '../rules.ts';
+import { type Deadlines, isQueued, sealedEntry } from '../rules.ts';
 import type { StoreTime } from '../store-time.ts';
 
 /**
@@ -51,7 +51,36 @@ export class MemoryData {
   time: StoreTime | null = null;
   /** Of the stores that are open on this data, each with whom it tells of the others. */
   readonly listeners = new Map<object, Set<(news: News) => void>>();
+
+  /** Writes entries into the book of a job, as one row of the feed. */
+  write({ id: jobId, client, correlationId }: BookOwner, entries: Entries, at: number): void {
+    if (entries.length === 0) return;
+    const book = this.books.get(jobId) ?? [];
+    this.books.set(jobId, book);
+    const position = this.feed.length + 1;
+    const row: JobEvent[] = [];
+    for (const unsealed of entries) {
+      const { text, lost } = sealedEntry(unsealed);
+      if (lost) this.lostEntries += 1;
+      const entry: StoredEntry = {
+        ...(JSON.parse(text) as HistoryEntry),
+        seq: book.length + 1,
+        at,
+      };
+      book.push(entry);
+      row.push({ position, jobId, client, correlationId, entry });
+    }
+    this.feed.push(row);
+  }
+
+  /** A record on its way out of the store. */
+  given<T>(record: T): T {
+    return copyOf(record);
+  }
 }
+
+export type BookOwner = Pick<Job, 'id' | 'client' | 'correlationId'>;
+type Entries = readonly HistoryEntry[];
 
 export interface OpenJob {
   job: Job;
@@ -106,24 +135,6 @@ export function copyOf<T>(value: T): T {
   return canonicalCopy(value);
 }
 
-/** Writes entries into the book of a job, as one row of the feed. */
-export function write(
-  data: MemoryData,
-  { id: jobId, client, correlationId }: Pick<Job, 'id' | 'client' | 'correlationId'>,
-  entries: readonly HistoryEntry[],
-  at: number,
-): void {
-  if (entries.length === 0) return;
-  const book = data.books.get(jobId) ?? [];
-  data.books.set(jobId, book);
-  const position = data.feed.length + 1;
-  const row: JobEvent[] = [];
-  for (const unsealed of entries) {
-    const { text, lost } = sealedEntry(unsealed);
-    if (lost) data.lostEntries += 1;
-    const entry: StoredEntry = { ...(JSON.parse(text) as HistoryEntry), seq: book.length + 1, at };
-    book.push(entry);
-    row.push({ position, jobId, client, correlationId, entry });
-  }
-  data.feed.push(row);
+export function isInQueue({ job }: OpenJob, { task, deadlines }: TaskRecord): boolean {
+  return isQueued(task.status, deadlines, job.held);
 }

@@ -15,8 +15,8 @@ import type {
   StuckAttempt,
   StuckQuery,
 } from '../contract.ts';
-import { deadlineList, isQueued, isRunnable, PhaseCounter } from '../rules.ts';
-import { copyOf, type MemoryData, type OpenJob, type TaskRecord } from './data.ts';
+import { deadlineList, isRunnable, PhaseCounter } from '../rules.ts';
+import { copyOf, isInQueue, type MemoryData, type OpenJob, type TaskRecord } from './data.ts';
 
 export function jobsMatching(data: MemoryData, query: JobQuery): Job[] {
   const all = [...data.ended.values(), ...[...data.open.values()].map(({ job }) => job)];
@@ -145,10 +145,6 @@ export function classesQueued(data: MemoryData): TaskClass[] {
     }
   }
   return copyOf([...classes.values()]);
-}
-
-function isInQueue(owner: OpenJob, { task, deadlines }: TaskRecord): boolean {
-  return isQueued(task.status, deadlines, owner.job.held);
 }
 
 export function loadsOf(data: MemoryData): ReadonlyMap<string, number> {

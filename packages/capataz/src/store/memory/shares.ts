@@ -13,6 +13,7 @@ export function exceededLimit(
   at: number,
 ): ChangeOutcome | undefined {
   expire(data, at);
+  if (change.reservations.length === 0 && change.also === null) return undefined;
   const taken = new Map<string, number>();
   for (const { wanted, job, place } of wantedBy(data, change)) {
     const { key, amount, limit } = wanted;
@@ -48,6 +49,7 @@ function wantedBy(data: MemoryData, { job, reservations, also }: Change): Wanted
 }
 
 function expire(data: MemoryData, at: number): void {
+  if (data.reservations.length === 0) return;
   data.reservations = data.reservations.filter(
     ({ expiresAt }) => expiresAt === null || expiresAt > at,
   );

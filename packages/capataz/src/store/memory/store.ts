@@ -40,7 +40,7 @@ import { Chains, HandOutRoom } from '../rules.ts';
 import { StoreTime } from '../store-time.ts';
 import { applyChained } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
-import { copyOf, MemoryData, write } from './data.ts';
+import { copyOf, MemoryData } from './data.ts';
 import { addressed, post, unexpired } from './inbox.ts';
 import { deadLettersOf, forgetResolved, outboxPage, redrive, resolve, settle } from './outbox.ts';
 import {
@@ -121,7 +121,7 @@ class MemoryStore implements Store {
     for (const start of starts) applyStart(data, start, at);
     for (const { jobId, entries } of notes) {
       const job = data.open.get(jobId)?.job ?? data.ended.get(jobId);
-      if (job !== undefined) write(data, job, entries, at);
+      if (job !== undefined) data.write(job, entries, at);
     }
     const letterOutcomes = letters.map((letter) => post(data, letter, at));
     const room = new HandOutRoom();

@@ -1,8 +1,9 @@
 import { canonicalJson } from '../../std/json.ts';
 import { signalIdOf } from '../rules.ts';
+import { bigint, boolean, double, text } from './columns.ts';
 import type { Write } from './connections.ts';
 import { pairKey, type WorkingSet } from './working-set.ts';
-import { listWrite, rowsWrite } from './write.ts';
+import { type Columns, listWrite, rowsWrite } from './write.ts';
 
 /** What lies beside the jobs: inboxes, letters, shares, keys and events on their way to the bus. */
 export function besideWrites(set: WorkingSet): Write[] {
@@ -17,8 +18,26 @@ export function besideWrites(set: WorkingSet): Write[] {
   ];
 }
 
+interface ItemRow {
+  readonly job: string;
+  readonly id: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly body: string;
+  readonly expires_at: number | null;
+}
+
+const itemColumns: Columns<ItemRow> = {
+  job: text,
+  id: text,
+  kind: text,
+  name: text,
+  body: text,
+  expires_at: bigint,
+};
+
 function inboxWrites({ data, before, inboxRows }: WorkingSet): Write[] {
-  const fresh: object[] = [];
+  const fresh: ItemRow[] = [];
   const gone: number[] = [];
   const cleared: string[] = [];
   for (const [job, owner] of data.open) {
@@ -39,7 +58,7 @@ function inboxWrites({ data, before, inboxRows }: WorkingSet): Write[] {
   return [
     ...listWrite('memos-delete', cleared),
     ...listWrite('inbox-delete', gone),
-    ...rowsWrite('inbox-insert', fresh),
+    ...rowsWrite('inbox-insert', fresh, itemColumns),
   ];
 }
 
@@ -82,7 +101,18 @@ function letterWrites({ data, letterRows }: WorkingSet): Write[] {
     signal: signalIdOf(id),
     expires_at: expiresAt,
   }));
-  return [...listWrite('letters-delete', gone), ...rowsWrite('letters-insert', rows)];
+  return [
+    ...listWrite('letters-delete', gone),
+    ...rowsWrite('letters-insert', rows, {
+      address: text,
+      signal: text,
+      id: text,
+      kind: text,
+      name: text,
+      body: text,
+      expires_at: bigint,
+    }),
+  ];
 }
 
 function shareWrites({ data, shareRows, sums }: WorkingSet): Write[] {
@@ -93,13 +123,38 @@ function shareWrites({ data, shareRows, sums }: WorkingSet): Write[] {
     ...{ job, key, amount, expires_at: expiresAt },
     until_wait: until === 'wait',
   }));
-  return [...listWrite('shares-delete', gone), ...rowsWrite('shares-insert', rows)];
+  return [
+    ...listWrite('shares-delete', gone),
+    ...rowsWrite('shares-insert', rows, {
+      key: text,
+      job: text,
+      amount: double,
+      expires_at: bigint,
+      until_wait: boolean,
+    }),
+  ];
 }
+
+interface KeyRow {
+  readonly client: string;
+  readonly key: string;
+  readonly body_hash: string;
+  readonly job: string;
+  readonly expires_at: number;
+}
+
+const keyColumns: Columns<KeyRow> = {
+  client: text,
+  key: text,
+  body_hash: text,
+  job: text,
+  expires_at: bigint,
+};
 
 /** A key that somebody else has stored meanwhile is a conflict, after which the whole is done again. */
 function keyWrites({ data, keyRows }: WorkingSet): Write[] {
   const gone: { client: string; key: string; jobId: string }[] = [];
-  const rows: object[] = [];
+  const rows: KeyRow[] = [];
   for (const [name, used] of data.keys) {
     const was = keyRows.get(name);
     if (was === used) continue;
@@ -111,29 +166,24 @@ function keyWrites({ data, keyRows }: WorkingSet): Write[] {
   const clients = gone.map(({ client }) => client);
   const keys = gone.map(({ key }) => key);
   const jobs = gone.map(({ jobId }) => jobId);
-  return [...listWrite('keys-delete', clients, keys, jobs), ...rowsWrite('keys-insert', rows)];
+  return [
+    ...listWrite('keys-delete', clients, keys, jobs),
+    ...rowsWrite('keys-insert', rows, keyColumns),
+  ];
 }
 
 function outboxWrites({ data }: WorkingSet): Write[] {
   const rows = data.outbox.map(({ event }) => {
-    const {
-      id,
-      jobId: job,
-      name,
-      payload,
-      client,
-      exchange,
-      sequence,
-      correlationId,
-      trace,
-    } = event;
-    return {
-      id,
-      job,
-      name,
-      payload,
-      metadata: { client, exchange, sequence, correlationId, trace },
-    };
+    const { id, jobId: job, name, payload, createdAt: _, retryCount: __, ...rest } = event;
+    const { lastError: ___, ...metadata } = rest;
+    const texts = { payload: JSON.stringify(payload), metadata: JSON.stringify(metadata) };
+    return { id, job, name, ...texts };
   });
-  return rowsWrite('outbox-insert', rows);
+  return rowsWrite('outbox-insert', rows, {
+    id: text,
+    job: text,
+    name: text,
+    payload: text,
+    metadata: text,
+  });
 }

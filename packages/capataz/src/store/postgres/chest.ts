@@ -181,7 +181,7 @@ class PostgresChest implements Chest {
   }
 
   async #command(text: string): Promise<void> {
-    await this.#guard(this.#session.command(text));
+    await this.#guard(this.#client.query(text));
   }
 
   async #guard<T>(work: Promise<T>): Promise<T> {

@@ -3,6 +3,11 @@ import { sqlState } from '../../postgres/errors.ts';
 /** What another instance's commit got in the way of: nothing was stored, and it may be done again. */
 const conflicts: ReadonlySet<string> = new Set(['23505', '40001', '40P01']);
 
+/** A row of the history lies behind the last partition: the only thing that our tables check. */
+export function isBeyondPartitions(error: unknown): boolean {
+  return sqlState(error) === '23514';
+}
+
 /** What was locked is not all that was needed. */
 export class LockedTooLittle extends Error {}
 

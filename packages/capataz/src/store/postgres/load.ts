@@ -34,7 +34,7 @@ export async function load(
   putShares(set, answers.shares);
   const locked = new Set(answers.locked[0]?.keys);
   if (!areLocked(set, touched, locked)) throw new LockedTooLittle();
-  set.remember();
+  set.remember(touched.classes.keys());
   return set;
 }
 
@@ -44,37 +44,43 @@ function putJobs(set: WorkingSet, { hot, ended, heads }: Answers): void {
   const owners = heads.flatMap((row): LockedJob[] => {
     if (known.has(row.job)) return [];
     known.add(row.job);
-    const { job: id, job_n: n, job_lease_until, job_timers: timers, ...rest } = row;
-    return [{ ...rest, id, n, lease_until: job_lease_until, timers, data: null, pinned: null }];
+    const { job: id, job_n: n, job_lease_until: lease_until, job_timers: timers } = row;
+    const { version, client, correlation, wait_key, place, last_seq, job_status: status } = row;
+    const columns = { version, client, correlation, wait_key, place, last_seq, timers };
+    return [{ id, n, status, lease_until, held: false, ...columns, ...unread }];
   });
   // In the order of arrival, as letters and waiting jobs are served.
   for (const row of [...hot, ...owners].sort((a, b) => a.n - b.n)) {
     data.open.set(row.id, openJobOf(row));
-    data.books.set(row.id, bookOf(row.last_seq));
+    data.putBook(row.id, row.last_seq);
   }
   for (const { id, client, correlation, status, last_seq } of ended) {
     set.ended.add(id);
-    data.books.set(id, bookOf(last_seq));
+    data.putBook(id, last_seq);
     // The rules ask no more of an ended job.
     data.ended.set(id, { id, client, correlationId: correlation, status } as Job);
   }
 }
 
-function glimpseOf(id: string): OpenJob {
-  const rest = { n: 0, lease_until: null, timers: '{}', place: null, last_seq: 0 };
-  const record = JSON.stringify({ id, wait: null });
-  return openJobOf({ ...rest, id, record, data: null, pinned: null });
-}
+const unread = { record: null, data: null, pinned: null };
 
-/** A book of which only the length is known. */
-function bookOf(lastSeq: number): never[] {
-  return new Array<never>(lastSeq);
+function glimpseOf(id: string): OpenJob {
+  return openOf({ id, wait: null } as Job, { lease_until: null, timers: '{}', place: null });
 }
 
 function openJobOf(row: LockedJob): OpenJob {
   const { record, data, pinned } = row;
-  // The rules don't look at what is missing of a job that is not needed whole: it is replaced.
-  const job = jobOf({ record, data: data ?? '{}', pinned: pinned ?? '{}' });
+  const isWhole = record !== null && data !== null && pinned !== null;
+  return openOf(isWhole ? jobOf({ record, data, pinned }) : outlineOf(row), row);
+}
+
+/** A job that is replaced, or stays without being asked: only its fences, its book and its line count. */
+function outlineOf({ id, version, client, correlation, status, held, wait_key: key }: LockedJob) {
+  const wait = key === null ? null : { type: 'timer', to: null, key };
+  return { id, version, client, correlationId: correlation, status, held, wait } as Job;
+}
+
+function openOf(job: Job, row: Pick<LockedJob, 'lease_until' | 'timers' | 'place'>): OpenJob {
   return {
     job,
     deadlines: deadlinesOf(row),
@@ -113,7 +119,7 @@ function recordOf(row: TaskRow, classKey: string | undefined): TaskRecord {
   const task = taskOf(row);
   return {
     task,
-    classKey: classKey ?? taskClass(task.spec).key,
+    classKey: classKey ?? (row.spec === null ? '' : taskClass(task.spec).key),
     deadlines: deadlinesOf(row),
     arrival: row.n,
     handOut: row.hand_out ?? 0,

@@ -13,11 +13,14 @@ import { readMigrations } from './migrate.ts';
  * break older programs hold it alone, too. (Names in pg_stat_activity would tell who is there, but not
  * keep anybody out.)
  *
+ * A connection that a pooler lends for one transaction takes it for that transaction, and looks each
+ * time (`enter_transaction`).
+ *
  * It lies far behind the buckets of `lock_keys`, in the key space of two numbers, which the fence of the
  * history does not look at.
  */
-const number = 8192;
-const lock = `hashtext($1), ${number}`;
+export const occupancy = 8192;
+const lock = `hashtext($1), ${occupancy}`;
 
 /** How long a move waits for connections whose process has just ended, and how often it looks. */
 const patienceMs = 2_000;
@@ -73,7 +76,7 @@ async function inUse(client: ClientBase, schema: string): Promise<CapatazError> 
   const { rows } = await client.query<{ place: string; count: number }>(
     `SELECT coalesce(host(a.client_addr), 'this machine') AS place, count(*) AS count
     FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-    WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.objid = ${number} AND l.granted
+    WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.objid = ${occupancy} AND l.granted
       AND l.classid::bigint = (hashtext($1)::bigint & 4294967295)
       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     GROUP BY 1 ORDER BY 1`,

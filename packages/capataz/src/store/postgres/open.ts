@@ -16,13 +16,16 @@ import type { Store } from '../contract.ts';
 import { pendingOf } from '../migrations.ts';
 import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
-import { Connections } from './connections.ts';
+import { Announcer } from './announcer.ts';
+import type { Connections } from './connections.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { admit } from './occupancy.ts';
-import { openPool } from './pool.ts';
+import { Partitions } from './partitions.ts';
+import { openConnections } from './pool.ts';
 import { Reads } from './reads.ts';
 import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
+import { maxUnderWay } from './writer.ts';
 
 export interface PostgresStoreOptions {
   /**
@@ -30,11 +33,17 @@ export interface PostgresStoreOptions {
    * by default `capataz`; it is made if it is not there.
    */
   readonly url: string;
+  /**
+   * The server itself, past a pooler through which `url` goes and that lends a connection for one
+   * transaction: for migrations, and to listen. Default: there is no pooler.
+   */
+  readonly directUrl?: string;
   /** Connections besides the one that commits. Default 4. */
   readonly connections?: number;
   /** How long a connection may take to come about. Default 5 s. */
   readonly connectTimeoutMs?: number;
-  /** How long the server works on one statement. Default 30 s. */
+  /** How long the server works on one statement. Default 10 s: 5 s later a connection where no answer
+   * comes is given up. */
   readonly statementTimeoutMs?: number;
   /**
    * For tests: the time of this clock in place of the server's. It is an option of the process and no
@@ -45,7 +54,9 @@ export interface PostgresStoreOptions {
   readonly random?: Pick<Random, 'id'>;
 }
 
-const defaultTimeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 30_000 };
+/** A migration may have a large table to change. */
+const migrationTimeoutMs = 3_600_000;
+const defaultTimeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
 
 /**
  * Opens a store that several instances share.
@@ -55,16 +66,24 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const { connections = 4, clock } = options;
   const { random = systemRandom } = options;
   const { connectTimeoutMs, statementTimeoutMs } = { ...defaultTimeouts, ...options };
-  const settings = { ...placeOf(options.url), connectTimeoutMs, statementTimeoutMs };
+  const { directUrl } = options;
+  const limits = { connectTimeoutMs, statementTimeoutMs };
+  const pooled = { ...placeOf(options.url), ...limits, isPooled: directUrl !== undefined };
+  const settings = directUrl === undefined ? pooled : { ...placeOf(directUrl), ...limits };
+  if (settings.schema !== pooled.schema)
+    throw new CapatazError('CONFIG_INVALID', 'both URLs of the store have to name the same schema');
   const driver = await installedDriver();
-  await prepare(driver, settings);
-  const others = new Connections(openPool(driver, settings, connections));
-  const writing = new Connections(openPool(driver, settings, 1));
+  await prepare(driver, { ...settings, statementTimeoutMs: migrationTimeoutMs });
+  const others = openConnections(driver, pooled, { max: connections });
+  const writing = openConnections(driver, pooled, { max: maxUnderWay, commits: true });
+  const partitions = new Partitions(others);
+  await partitions.extend();
   const time = clock === undefined ? null : await givenTime(others, clock);
   const id = random.id();
   const wakeUps = new WakeUps({ driver, settings, clock: clock ?? systemClock, own: id });
+  const announcer = new Announcer(others, id);
   const givenNow = (): number | null => time?.now() ?? null;
-  return new OpenPostgresStore({ writing, others, givenNow, id, wakeUps });
+  return new OpenPostgresStore({ writing, others, partitions, announcer, givenNow, id, wakeUps });
 }
 
 /** As a store that serves one instance counts it: from the last instant that was stored. */

@@ -63,7 +63,12 @@ export class Reads {
         const { text, parameters } = jobList(name, query, among);
         return session.allOf(text, parameters);
       };
-      return (await Promise.all([list('list-hot', hot), list('list-ended', ended)])).flat();
+      // What has a correlation id or an attribute is found by that, and sorted.
+      const isFew = query.correlationId !== undefined || query.attributes !== undefined;
+      const prepared = isFew ? [] : [session.all('list-in-order')];
+      const lists = [list('list-hot', hot), list('list-ended', ended)];
+      const [rows] = await Promise.all([Promise.all(lists), ...prepared]);
+      return rows.flat();
     });
     return rows
       .sort((a, b) => (a.id < b.id ? 1 : -1))

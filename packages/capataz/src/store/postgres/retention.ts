@@ -36,7 +36,7 @@ export function forgetEnded(
 ): Promise<Forgotten> {
   return connections.transaction(async (session) => {
     const [, , began] = await Promise.all([
-      session.command('BEGIN'),
+      session.begin(),
       session.all('lock-forgetting'),
       session.all<{ at: number }>('begin', given, false, false),
     ]);

@@ -204,6 +204,36 @@ function namesIn(address: unknown): { client: string; key: string } {
 const counters =
   'SELECT name, sum(value) AS value FROM counters GROUP BY name HAVING sum(value) <> 0';
 
+const plainHistory = plain('history', 'history', 'position');
+
+const history: Shelf<'history'> = {
+  ...plainHistory,
+  write: async (session, records) => {
+    for (const run of runsOf(records)) {
+      const before = (run[0]?.position ?? 1) - 1;
+      // Partitions are made behind what the sequence has given, however far the positions jump.
+      await session.allOf(setPosition, [before]);
+      await session.allOf('SELECT extend_history($1, $1)', [partitionLength]);
+      await plainHistory.write(session, run);
+    }
+  },
+};
+
+/** Of a partition that is made for what is moved: a run of a batch never reaches beyond it. */
+const partitionLength = 10_000_000;
+const longestGap = 1_000;
+
+function runsOf(records: readonly RecordOf<'history'>[]): RecordOf<'history'>[][] {
+  const runs: RecordOf<'history'>[][] = [];
+  let last = Number.NEGATIVE_INFINITY;
+  for (const record of records) {
+    if (record.position - last > longestGap) runs.push([]);
+    runs.at(-1)?.push(record);
+    last = record.position;
+  }
+  return runs;
+}
+
 const marks: Shelf<'mark'> = {
   from: "(VALUES ('position'), ('time')) AS m",
   read: `SELECT 'position' AS name, CASE WHEN is_called THEN last_value ELSE 0 END AS value FROM positions
@@ -261,7 +291,7 @@ export const shelves: Shelves = {
     ),
   ),
   schedule: plain('schedule', 'schedules', named('name')),
-  history: plain('history', 'history', 'position'),
+  history,
   counter: {
     ...plain('counter', 'counters', 'name'),
     from: `(${counters}) AS c`,

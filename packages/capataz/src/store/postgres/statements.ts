@@ -3,23 +3,47 @@ import { sqlTexts } from '../../std/sql-texts.ts';
 
 export const statementText = sqlTexts(new URL('./statements/', import.meta.url));
 
-export type Parameter = string | number | boolean | null | readonly (string | number | null)[];
+export type Parameter =
+  | string
+  | number
+  | boolean
+  | null
+  | Buffer
+  | readonly (string | number | null)[];
+
+/** A statement that each transaction begins with over a connection that was lent for it. */
+export interface Entrance {
+  readonly text: string;
+  readonly values: readonly string[];
+}
 
 /**
  * One connection. What is asked in one turn of the event loop travels together, and is answered in
- * order. Each connection prepares a statement when it first needs it.
+ * order. Each connection prepares a statement when it first needs it; one that was lent for a
+ * transaction prepares none, since the next borrower would not know of it.
  */
 export class Session {
   readonly #client: ClientBase;
+  readonly #entrance: Entrance | null;
 
-  constructor(client: ClientBase) {
+  /** @param entrance null: the connection is ours */
+  constructor(client: ClientBase, entrance: Entrance | null = null) {
     this.#client = client;
+    this.#entrance = entrance;
+  }
+
+  /** Why it was not let in: what came behind in the same message failed only because of that. */
+  refusal: unknown = null;
+
+  get isLent(): boolean {
+    return this.#entrance !== null;
   }
 
   /** `Row` is what the statement's header promises; the driver can't know it. */
   async all<Row>(name: string, ...parameters: readonly Parameter[]): Promise<Row[]> {
-    const query = { name, text: statementText(name), values: [...parameters] };
-    return (await this.#client.query(query)).rows as Row[];
+    const query = { text: statementText(name), values: [...parameters] };
+    const named = this.isLent ? query : { ...query, name };
+    return (await this.#client.query(named)).rows as Row[];
   }
 
   /** For the few statements that are put together. */
@@ -27,8 +51,22 @@ export class Session {
     return (await this.#client.query(text, [...parameters])).rows as Row[];
   }
 
-  /** @returns what the server did: a transaction that has failed is rolled back by COMMIT. */
-  async command(text: string): Promise<string> {
-    return (await this.#client.query(text)).command;
+  /** @param text how it begins */
+  async begin(text = 'BEGIN'): Promise<void> {
+    const begun = [this.#client.query(text)];
+    if (this.#entrance !== null) {
+      const { text: entrance, values } = this.#entrance;
+      const entered = this.#client.query(entrance, [...values]);
+      entered.catch((error: unknown) => {
+        this.refusal = error;
+      });
+      begun.push(entered);
+    }
+    await Promise.all(begun);
+  }
+
+  /** @returns what the server did: a transaction that has failed is rolled back. */
+  async commit(): Promise<string> {
+    return (await this.#client.query('COMMIT')).command;
   }
 }

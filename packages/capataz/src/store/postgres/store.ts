@@ -37,18 +37,21 @@ import type {
 import { scheduleOutcome } from '../rows.ts';
 import type { Connections } from './connections.ts';
 import { causes, counts, duePage } from './gauges.ts';
+import type { Partitions } from './partitions.ts';
 import { type EventRow, eventOf, Reads } from './reads.ts';
 import { forgetEnded } from './retention.ts';
 import type { WakeUps } from './wake-ups.ts';
 import { Writer, type WriterParts } from './writer.ts';
 
-/** `writing` is one connection, on which commits follow one another. */
+/** `writing` is for commits alone: as many connections as may be under way. */
 export interface PostgresParts extends WriterParts {
+  /** By which other instances know whose commit they are told of. */
+  readonly id: string;
   readonly others: Connections;
   readonly wakeUps: WakeUps;
 }
 
-/** Commits go one after the other over a connection of their own; what else there is does not wait. */
+/** Commits go over connections of their own; what else there is does not wait. */
 export class OpenPostgresStore implements Store {
   readonly capabilities: Capabilities = { name: 'postgres', durable: true, shared: true };
   readonly #writing: Connections;
@@ -56,6 +59,7 @@ export class OpenPostgresStore implements Store {
   readonly #wakeUps: WakeUps;
   readonly #reads: Reads;
   readonly #writer: Writer;
+  readonly #partitions: Partitions;
   readonly #givenNow: () => number | null;
   readonly #id: string;
   #latest = 0;
@@ -69,6 +73,7 @@ export class OpenPostgresStore implements Store {
     this.#wakeUps = parts.wakeUps;
     this.#reads = new Reads(parts.others);
     this.#writer = new Writer(parts);
+    this.#partitions = parts.partitions;
   }
 
   subscribe(listener: (news: News) => void): () => void {
@@ -263,7 +268,9 @@ export class OpenPostgresStore implements Store {
   async forgetEnded(what: Forget): Promise<Forgotten> {
     // It counts what has ended, also with a commit that was asked for before.
     await this.#writer.settled();
-    return forgetEnded(this.#others, what, this.#givenNow());
+    const forgotten = await forgetEnded(this.#others, what, this.#givenNow());
+    if (!forgotten.more) await this.#partitions.dropEmpty();
+    return forgotten;
   }
 
   async takeOver(graceMs: number): Promise<void> {

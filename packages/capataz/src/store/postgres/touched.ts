@@ -9,11 +9,15 @@ import { signalIdOf } from '../rules.ts';
 export class Touched {
   /** Jobs that are changed, told something, or written about. */
   readonly jobs = new Set<string>();
-  /** Of these the whole record is needed, since it stays as it is. */
+  /** Of these the whole record is needed, since it stays as it is, or is asked what it waits for. */
   readonly whole = new Set<string>();
   /** Of these all tasks and branches are needed. */
   readonly allTasks = new Set<string>();
   readonly tasks: { readonly job: string; readonly id: string }[] = [];
+  /** Of these one task more is needed, and one that nothing moves: of jobs that wait for several. */
+  readonly others = new Set<string>();
+  /** Ids of tasks that may be queued again, and handed out by the same commit. */
+  readonly requeued = new Set<string>();
   readonly taken = new Set<string>();
   readonly signals = new Set<string>();
   readonly shares = new Set<string>();
@@ -59,9 +63,14 @@ export class Touched {
     const { id, wait } = job;
     this.jobs.add(id);
     if (scope === 'tasks') this.whole.add(id);
+    // A change beside a job leaves its wait as it is, whatever that is.
+    if (scope === 'tasks' || wait?.type === 'parallel') this.others.add(id);
     const isSwept = tasks.some(({ type }) => type === 'cancel_all');
     if (isSwept || isFinal(job.status) || job.held) this.allTasks.add(id);
-    for (const step of tasks) if ('taskId' in step) this.tasks.push({ job: id, id: step.taskId });
+    for (const step of tasks) {
+      if ('taskId' in step) this.tasks.push({ job: id, id: step.taskId });
+      if (step.type === 'requeue') this.requeued.add(step.taskId);
+    }
     if (wait?.type === 'task') this.tasks.push({ job: id, id: wait.taskId });
     if (wait?.type === 'child') this.children.add(wait.jobId);
     const key = waitKeyOf(job);
@@ -76,7 +85,10 @@ export class Touched {
     for (const release of also.releases) this.shares.add(release);
     for (const settle of also.settles) this.shares.add(settle.key);
     for (const take of also.takes) this.taken.add(take);
-    for (const post of also.posts) this.jobs.add(post.jobId);
+    for (const post of also.posts) {
+      this.jobs.add(post.jobId);
+      this.whole.add(post.jobId);
+    }
     for (const address of also.keys) this.addresses.add(addressKey(job.client, address));
     for (const child of also.children) this.#change(child);
   }

@@ -13,6 +13,7 @@ import {
   signalOf,
   store1,
 } from '../../testing/store-suite-kit.ts';
+import { until } from '../../testing/until.ts';
 import type { ChangeOutcome, JobEvent, Store } from '../contract.ts';
 import { Schemas } from './fixtures/schemas.ts';
 
@@ -55,6 +56,34 @@ test('A-60 claims of two instances never hand out one task twice', () =>
     }
     assert.equal(new Set(ids).size, 60);
     assert.equal(ids.length, 60);
+  }));
+
+test('A-60 both instances write into the book of an ended job, and each entry has its own number', () =>
+  withTwo(async (one, two, schema) => {
+    const job = await store1(one, changeOf(newJob('a')));
+    await store1(one, ending(job));
+    const holder = await schemas.pool.connect();
+    try {
+      await holder.query(`BEGIN; SELECT id FROM ${schema}.ended_jobs FOR UPDATE`);
+      const notes = [{ jobId: 'a', entries: [{ type: 'signal_refused' as const }] }];
+      const both = [one, two].map((store) => store.commit({ notes }));
+      await until(async () => {
+        const { rows } = await schemas.pool.query(
+          `SELECT FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'`,
+          [`capataz ${schema}`],
+        );
+        return rows.length === 2;
+      });
+      await holder.query('COMMIT');
+      await Promise.all(both);
+    } finally {
+      holder.release();
+    }
+    const numbersOf = (await one.history('a', 0, 99)).map(({ seq }) => seq);
+    assert.deepEqual(
+      numbersOf,
+      numbersOf.map((_, index) => index + 1),
+    );
   }));
 
 test('A-60 of two changes decided on one version one is stored, and the other is stale', () =>

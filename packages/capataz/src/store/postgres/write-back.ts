@@ -1,15 +1,16 @@
 import type { Job } from '../../core/job.ts';
 import { endedPhase } from '../../core/phase.ts';
-import { taskClass } from '../../core/requirements.ts';
 import { canonicalJson } from '../../std/json.ts';
-import type { OpenJob, TaskRecord } from '../memory/data.ts';
+import type { OpenJob } from '../memory/data.ts';
 import { waitKeyOf } from '../memory/shares.ts';
-import { earliest, isQueued, isRunnable } from '../rules.ts';
+import { earliest, isRunnable } from '../rules.ts';
 import { besideWrites } from './beside.ts';
+import { bigint, boolean, text } from './columns.ts';
 import type { Write } from './connections.ts';
-import { jobTexts } from './rows.ts';
-import { classId, type JobBefore, type WorkingSet } from './working-set.ts';
-import { listWrite, rowsWrite } from './write.ts';
+import { pinnedText, recordText } from './rows.ts';
+import { taskWrites } from './task-writes.ts';
+import type { BookRow, JobBefore, WorkingSet } from './working-set.ts';
+import { type Columns, listWrite, rowsWrite } from './write.ts';
 
 /**
  * What the rules have made of a working set, as statements: one for each kind of row, whatever the
@@ -36,29 +37,27 @@ function jobWrites(set: WorkingSet): Write[] {
   }
   const ended = [...data.ended.values()].filter(({ id }) => !set.ended.has(id));
   const freshJobs = [...ended.filter(({ id }) => !before.has(id)), ...fresh.map(({ job }) => job)];
+  const gone = ended.flatMap(({ id }) => (before.has(id) ? [id] : []));
   return [
-    ...rowsWrite('inputs-insert', freshJobs.map(inputRow)),
-    ...rowsWrite('attributes-insert', freshJobs.flatMap(attributeRows)),
-    ...listWrite(
-      'jobs-delete',
-      ended.flatMap(({ id }) => (before.has(id) ? [id] : [])),
-    ),
-    ...listWrite(
-      'beside-delete',
-      ended.flatMap(({ id }) => (before.has(id) ? [id] : [])),
-    ),
-    ...rowsWrite('ended-insert', ended.map(endedRow)),
+    ...rowsWrite('inputs-insert', freshJobs.map(inputRow), inputColumns),
+    ...rowsWrite('attributes-insert', freshJobs.flatMap(attributeRows), attributeColumns),
+    ...listWrite('jobs-delete', gone),
+    ...listWrite('beside-delete', gone),
+    ...rowsWrite('ended-insert', ended.map(endedRow), endedColumns),
     ...rowsWrite(
       'jobs-insert',
-      fresh.map((owner) => jobRow(set, owner)),
+      fresh.map((owner) => newJobRow(set, owner)),
+      newJobColumns,
     ),
     ...rowsWrite(
       'jobs-update',
       changed.map((owner) => jobRow(set, owner)),
+      jobColumns,
     ),
     ...rowsWrite(
       'jobs-retime',
       retimed.map((owner) => retimedRow(set, owner)),
+      retimedColumns,
     ),
     ...listWrite('tasks-hold', turned),
     ...endedCounters(set, ended),
@@ -69,14 +68,27 @@ function isRetimed({ data }: WorkingSet, was: JobBefore, owner: OpenJob): boolea
   return (
     was.deadlines !== owner.deadlines ||
     was.leaseEndsAt !== owner.leaseEndsAt ||
-    was.lastSeq !== (data.books.get(owner.job.id)?.length ?? 0)
+    was.lastSeq !== data.lastSeqOf(owner.job.id)
   );
 }
 
+const inputColumns: Columns<ReturnType<typeof inputRow>> = {
+  id: text,
+  client: text,
+  correlation: text,
+  pinned: text,
+};
+
 function inputRow(job: Job) {
   const { id, client, correlationId: correlation } = job;
-  return { id, client, correlation, pinned: jobTexts(job).pinned };
+  return { id, client, correlation, pinned: pinnedText(job) };
 }
+
+const attributeColumns: Columns<ReturnType<typeof attributeRows>[number]> = {
+  name: text,
+  value: text,
+  job: text,
+};
 
 function attributeRows({ id, options }: Job) {
   return Object.entries(options.attributes).map(([name, value]) => ({
@@ -86,41 +98,98 @@ function attributeRows({ id, options }: Job) {
   }));
 }
 
+type RetimedRow = ReturnType<typeof retimedRow>;
+
+const retimedColumns: Columns<RetimedRow> = {
+  id: text,
+  lease_until: bigint,
+  timers: text,
+  due_at: bigint,
+  last_seq: bigint,
+};
+
 function retimedRow({ data }: WorkingSet, { job, deadlines, leaseEndsAt }: OpenJob) {
   return {
     id: job.id,
     lease_until: leaseEndsAt,
     timers: JSON.stringify(deadlines),
     due_at: earliest(deadlines),
-    last_seq: data.books.get(job.id)?.length ?? 0,
+    last_seq: data.lastSeqOf(job.id),
   };
 }
+
+const jobColumns: Columns<ReturnType<typeof jobRow>> = {
+  ...retimedColumns,
+  version: bigint,
+  status: text,
+  state: text,
+  held: boolean,
+  runnable: boolean,
+  lease_token: text,
+  wait_key: text,
+  place: bigint,
+  entered_at: bigint,
+  record: text,
+  data: text,
+};
 
 function jobRow(set: WorkingSet, owner: OpenJob) {
   const { job, place } = owner;
-  const { version, client, blueprint, status, state, held } = job;
-  const { record, data } = jobTexts(job);
+  const { version, status, state, held } = job;
   return {
     ...retimedRow(set, owner),
-    ...{ version, client, blueprint, status, state, held, place, record, data },
-    correlation: job.correlationId,
-    blueprint_version: job.blueprintVersion,
+    ...{ version, status, state, held, place },
     runnable: isRunnable(job),
     lease_token: job.lease?.token ?? null,
     wait_key: waitKeyOf(job),
-    created_at: job.createdAt,
     entered_at: job.enteredAt,
+    record: recordText(job),
+    data: JSON.stringify(job.data),
   };
 }
 
+const newJobColumns: Columns<ReturnType<typeof newJobRow>> = {
+  ...jobColumns,
+  client: text,
+  correlation: text,
+  blueprint: text,
+  blueprint_version: bigint,
+  created_at: bigint,
+};
+
+function newJobRow(set: WorkingSet, owner: OpenJob) {
+  const { client, correlationId, blueprint, blueprintVersion, createdAt } = owner.job;
+  return {
+    ...jobRow(set, owner),
+    ...{ client, blueprint },
+    correlation: correlationId,
+    blueprint_version: blueprintVersion,
+    created_at: createdAt,
+  };
+}
+
+const endedColumns: Columns<ReturnType<typeof endedRow>> = {
+  id: text,
+  client: text,
+  correlation: text,
+  blueprint: text,
+  status: text,
+  state: text,
+  error_code: text,
+  ended_at: bigint,
+  record: text,
+  data: text,
+};
+
 function endedRow(job: Job) {
   const { id, client, blueprint, status, state, error, endedAt } = job;
-  const { record, data } = jobTexts(job);
   return {
-    ...{ id, client, blueprint, status, state, record, data },
+    ...{ id, client, blueprint, status, state },
     correlation: job.correlationId,
     error_code: error?.code ?? null,
     ended_at: endedAt,
+    record: recordText(job),
+    data: JSON.stringify(job.data),
   };
 }
 
@@ -135,83 +204,13 @@ function endedCounters({ data }: WorkingSet, ended: readonly Job[]): Write[] {
   return listWrite('counters-add', [...sums.keys()], [...sums.values()]);
 }
 
-function taskWrites({ data, before }: WorkingSet): Write[] {
-  const fresh: TaskPlace[] = [];
-  const changed: TaskPlace[] = [];
-  const gone: TaskPlace[] = [];
-  for (const [id, owner] of data.open) {
-    const was = before.get(id)?.tasks;
-    for (const [taskId, record] of owner.tasks) {
-      const old = was?.get(taskId);
-      const place = { owner, record };
-      if (old === undefined || old.arrival !== record.arrival) fresh.push(place);
-      else if (old !== record) changed.push(place);
-    }
-    for (const [taskId, record] of was ?? []) {
-      if (owner.tasks.get(taskId)?.arrival !== record.arrival) gone.push({ owner, record });
-    }
-  }
-  fresh.sort((a, b) => a.record.arrival - b.record.arrival);
-  const classes = new Map(
-    fresh.map(({ record }) => [record.classKey, taskClass(record.task.spec)]),
-  );
-  const classRows = [...classes].map(([key, found]) => ({
-    id: classId(key),
-    class: JSON.stringify(found),
-  }));
-  const ids = gone.map(({ record: { task } }) => task);
-  return [
-    ...listWrite(
-      'tasks-delete',
-      ids.map(({ jobId }) => jobId),
-      ids.map(({ id }) => id),
-    ),
-    ...rowsWrite('classes-insert', classRows),
-    ...rowsWrite('tasks-insert', fresh.map(newTaskRow)),
-    ...rowsWrite('tasks-update', changed.map(taskRow)),
-  ];
-}
-
-interface TaskPlace {
-  readonly owner: OpenJob;
-  readonly record: TaskRecord;
-}
-
-function taskRow({ owner, record: { task, deadlines, handOut } }: TaskPlace) {
-  const { id, jobId: job, status, attempts, attempt, failures, lostRuns } = task;
-  return {
-    ...{ id, job, status, attempts, failures },
-    queued: isQueued(status, deadlines, owner.job.held),
-    attempt_id: attempt?.id ?? null,
-    worker: attempt?.worker ?? null,
-    incarnation: attempt?.incarnation ?? null,
-    assigned_at: attempt?.assignedAt ?? null,
-    hand_out: attempt === null ? null : handOut,
-    lost_runs: lostRuns,
-    timers: JSON.stringify(deadlines),
-    due_at: earliest(deadlines),
-  };
-}
-
-function newTaskRow(place: TaskPlace) {
-  const { task, classKey } = place.record;
-  return {
-    ...taskRow(place),
-    class: classId(classKey),
-    rank: -task.spec.priority,
-    spec: canonicalJson(task.spec),
-  };
-}
+const bookColumns: Columns<BookRow> = { job: text, seq: bigint, count: bigint, entries: text };
 
 /** Last, so that readers of all jobs wait as short as may be. */
-function historyWrites({ data }: WorkingSet): Write[] {
-  const rows = data.feed.flatMap((events) => {
-    const [first] = events;
-    if (first === undefined) return [];
-    const entries = events.map(({ entry: { seq: _, at: __, ...entry } }) => entry);
-    const seq = first.entry.seq + entries.length - 1;
-    return [{ job: first.jobId, seq, count: entries.length, entries: JSON.stringify(entries) }];
-  });
-  if (rows.length === 0) return [];
-  return [{ name: 'fence-history', parameters: [] }, ...rowsWrite('history-insert', rows)];
+function historyWrites({ data: { bookRows } }: WorkingSet): Write[] {
+  if (bookRows.length === 0) return [];
+  return [
+    { name: 'fence-history', parameters: [] },
+    ...rowsWrite('history-insert', bookRows, bookColumns),
+  ];
 }

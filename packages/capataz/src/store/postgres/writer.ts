@@ -1,8 +1,12 @@
 import type { Work, WorkOutcome } from '../contract.ts';
 import { unavailable } from '../refusals.ts';
+import type { Announcer } from './announcer.ts';
 import { applyWork } from './apply.ts';
 import type { Connections, Write } from './connections.ts';
+import { isBeyondPartitions } from './errors.ts';
 import { load } from './load.ts';
+import type { Partitions } from './partitions.ts';
+import type { Session } from './statements.ts';
 import { Touched } from './touched.ts';
 import { writesOf } from './write-back.ts';
 
@@ -14,27 +18,42 @@ interface Asked {
 
 /** A transaction holds its locks until it ends: what waits beyond this goes with the next one. */
 const maxTogether = 500;
+/** One is read and decided while the one before it is written. */
+export const maxUnderWay = 2;
+
 export interface WriterParts {
   readonly writing: Connections;
   /** The instant that a test gives; null: the server's own. */
   readonly givenNow: () => number | null;
-  /** By which other instances know whose commit they are told of. */
-  readonly id: string;
+  readonly partitions: Partitions;
+  readonly announcer: Announcer;
 }
 
-/** What waits while a commit runs shares the next one; nothing waits for company (S-4). */
+/** A row that needs new room on the disk, and so is refused wherever the store's own would be. */
+const trial: readonly Write[] = [
+  { name: 'trial-insert', parameters: [] },
+  { name: 'trial-delete', parameters: [] },
+];
+
+/**
+ * What waits while a commit runs shares the next one; nothing waits for company (S-4). The next one begins
+ * when the writes of the last have been sent, as another instance's might: the same locks keep them apart.
+ */
 export class Writer {
   readonly #connections: Connections;
   readonly #givenNow: () => number | null;
-  readonly #told: Write;
+  readonly #announcer: Announcer;
+  readonly #partitions: Partitions;
   #asked: Asked[] = [];
   #running: Promise<void> | null = null;
+  readonly #underWay = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor({ writing, givenNow, id }: WriterParts) {
+  constructor({ writing, givenNow, partitions, announcer }: WriterParts) {
     this.#connections = writing;
     this.#givenNow = givenNow;
-    this.#told = { name: 'notify', parameters: [id] };
+    this.#partitions = partitions;
+    this.#announcer = announcer;
   }
 
   commit(work: Work): Promise<WorkOutcome> {
@@ -47,24 +66,41 @@ export class Writer {
 
   /** Resolves when what was asked so far is answered. */
   async settled(): Promise<void> {
-    if (this.#running === null) return;
     const last = Promise.withResolvers<void>();
-    this.#asked.push({ work: {}, resolve: () => last.resolve(), reject: () => last.resolve() });
-    await last.promise;
+    if (this.#running === null) last.resolve();
+    else
+      this.#asked.push({ work: {}, resolve: () => last.resolve(), reject: () => last.resolve() });
+    await Promise.all([...this.#underWay, last.promise]);
   }
 
   /** Finishes what was asked, and takes nothing any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#running;
+    await Promise.all(this.#underWay);
+    await this.#announcer.settled();
   }
 
   async #run(): Promise<void> {
     // What is asked in the same turn of the event loop shares the first commit already.
     await Promise.resolve();
-    while (this.#asked.length > 0) await this.#together(this.#take());
+    while (this.#asked.length > 0) {
+      if (this.#underWay.size < maxUnderWay) await this.#begin(this.#take());
+      else await Promise.race(this.#underWay);
+    }
     // In the same turn as the last look: what is asked from now on starts another run.
     this.#running = null;
+  }
+
+  /** Resolves when the next one may begin. */
+  async #begin(batch: readonly Asked[]): Promise<void> {
+    const sent = Promise.withResolvers<void>();
+    const end = this.#together(batch, sent.resolve).finally(() => {
+      this.#underWay.delete(end);
+      sent.resolve();
+    });
+    this.#underWay.add(end);
+    await sent.promise;
   }
 
   #take(): Asked[] {
@@ -78,9 +114,10 @@ export class Writer {
   }
 
   /** What can't be stored fails alone, not those that travel with it. */
-  async #together(batch: readonly Asked[]): Promise<void> {
+  async #together(batch: readonly Asked[], onSent: () => void): Promise<void> {
     try {
-      const outcomes = await this.#store(batch.map(({ work }) => work));
+      const works = batch.map(({ work }) => work);
+      const outcomes = await this.#store(works, onSent);
       for (const [index, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[index];
         if (outcome === undefined) reject(new Error('a commit gave too few outcomes'));
@@ -94,19 +131,39 @@ export class Writer {
         for (const { reject } of batch) reject(error);
         return;
       }
-      for (const asked of batch) await this.#together([asked]);
+      for (const asked of batch) await this.#together([asked], onSent);
     }
   }
 
-  #store(works: readonly Work[]): Promise<WorkOutcome[]> {
+  async #store(works: readonly Work[], onSent: () => void): Promise<WorkOutcome[]> {
+    try {
+      return await this.#attempt(works, onSent);
+    } catch (error) {
+      if (!isBeyondPartitions(error)) throw error;
+      await this.#partitions.extend();
+      return this.#attempt(works, onSent);
+    }
+  }
+
+  async #attempt(works: readonly Work[], onSent: () => void): Promise<WorkOutcome[]> {
     const touched = new Touched(works);
-    return this.#connections.transaction(async (session) => {
+    let rows = 0;
+    let isWritten = false;
+    const prepare = async (session: Session) => {
       const set = await load(session, touched, this.#givenNow());
       const result = works.map((work) => applyWork(set, work));
-      const writes = writesOf(set);
-      // One message a batch, whatever is in it.
-      return { result, writes: writes.length === 0 ? [] : [...writes, this.#told] };
+      const isTrial = works.every((work) => sizeOf(work) === 1);
+      const writes = isTrial ? trial : writesOf(set);
+      rows = set.data.bookRows.length;
+      isWritten = !isTrial && writes.length > 0;
+      return { result, writes };
+    };
+    // Also where nobody knows whether it is stored.
+    const outcomes = await this.#connections.transaction(prepare, onSent).finally(() => {
+      if (isWritten) this.#announcer.announce();
     });
+    this.#partitions.count(rows);
+    return outcomes;
   }
 }
 

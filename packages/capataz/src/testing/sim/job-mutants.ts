@@ -148,9 +148,9 @@ export const jobMutants: readonly Mutant[] = [
     name: 'tasks of held jobs are handed out',
     edits: [
       {
-        file: 'store/memory/claims.ts',
-        find: 'if (!isQueued(record.task.status, record.deadlines, owner.job.held)) continue;',
-        replace: 'if (!isQueued(record.task.status, record.deadlines, false)) continue;',
+        file: 'store/memory/data.ts',
+        find: 'return isQueued(task.status, deadlines, job.held);',
+        replace: 'void job; return isQueued(task.status, deadlines, false);',
       },
     ],
   },
@@ -220,11 +220,21 @@ export const jobMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'workers that registered at another instance are unknown',
+    edits: [
+      {
+        file: 'engine/workers.ts',
+        find: 'if (!this.#isShared) return undefined;',
+        replace: 'if (this.#isShared) return undefined;',
+      },
+    ],
+  },
+  {
     name: 'heartbeats are no sign of life',
     edits: [
       {
         file: 'engine/presence.ts',
-        find: 'this.#silentAt = this.#clock.steady() + silenceMs(this.record);',
+        find: 'this.#silentAt = this.#heardAt + silenceMs(this.record);',
         replace: '',
       },
       {

@@ -43,6 +43,8 @@ export interface NetworkParts {
   readonly process: SimProcess;
   readonly dice: Dice;
   readonly faults: () => NetworkFaults;
+  /** Told when a registration is stored. */
+  readonly onRegistered: () => void;
   /** Told when the server says that it took the report of an attempt. */
   readonly onAccepted: (attempt: string) => void;
 }
@@ -65,6 +67,7 @@ export function simTransport(parts: NetworkParts): Transport {
     register: (body, signal) =>
       send(signal, async ({ engine }) => {
         await engine.workers.register(parseRegistration(wire(body)));
+        parts.onRegistered();
       }),
     heartbeat: (body, signal) =>
       send(signal, async ({ engine }) => {

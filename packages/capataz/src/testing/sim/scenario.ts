@@ -217,7 +217,7 @@ async function checkBooks(
   { accepted, people }: Parties,
 ): Promise<string[]> {
   const calmWorkers = losesReplies.every((fault) => !faults.has(fault));
-  const problems: string[] = [];
+  const problems: string[] = calmWorkers ? world.registrations.check() : [];
   for (const id of accepted) {
     const job = await world.truth.job(id);
     if (job === null) continue;

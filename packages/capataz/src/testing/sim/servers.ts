@@ -38,6 +38,11 @@ export class Servers {
     return true;
   }
 
+  /** The one in this place, else whichever is next. */
+  at(place: number): Server | null {
+    return this.#places[place] ?? this.next();
+  }
+
   /** Whichever is next, as behind a balancer that knows nothing of them. */
   next(isMeant: (server: Server) => boolean = () => true): Server | null {
     const up = this.up.filter(isMeant);

@@ -23,6 +23,7 @@ import { faultyStore, type StoreFault, type StoreWatch } from './faulty-store.ts
 import type { Moods, Work, WorkOrder } from './moods.ts';
 import { simTransport } from './network.ts';
 import { SimProcess } from './process.ts';
+import { Registrations } from './registrations.ts';
 import { RxonWorker } from './rxon-worker.ts';
 import { type ServerBus, serverBus, simRelay } from './server-bus.ts';
 import { type Server, Servers } from './servers.ts';
@@ -73,6 +74,8 @@ export class World {
   #truth: Store;
   /** What each server has had of the bus. */
   readonly serverBuses: ServerBus[] = [];
+  /** How often each worker was started, and how often it registered. */
+  readonly registrations = new Registrations();
   /** Attempts whose work has begun, counted outside the product. */
   readonly #begun = new Set<string>();
   readonly #servers: Servers;
@@ -236,6 +239,7 @@ export class World {
     const process = new SimProcess(plan.id, this.clock, plan.skewMs);
     this.#workers.set(plan.id, process);
     this.note(`${plan.id} starts`);
+    this.registrations.start(plan.id);
     const dice = this.#dice.fork();
     const transport = this.#transportOf(process, dice.fork());
     const moods = this.#moods(process, dice, (why) => this.killWorker(plan.id, why));
@@ -263,7 +267,8 @@ export class World {
 
   #transportOf(process: SimProcess, dice: Dice): Transport {
     return simTransport({
-      engine: () => this.#servers.next(),
+      engine: this.#routeOf(dice),
+      onRegistered: () => this.registrations.count(process.name),
       worker: process.name,
       process,
       dice,
@@ -273,6 +278,14 @@ export class World {
         this.#violate(`the report of attempt ${attempt} was accepted before it was stored`);
       },
     });
+  }
+
+  /** Half of the workers keep to one server, the others' requests go to all in turn. */
+  #routeOf(dice: Dice): () => Server | null {
+    const { instances = 1 } = this.#options;
+    if (dice.chance(0.5)) return () => this.#servers.next();
+    const place = dice.between(0, instances - 1);
+    return () => this.#servers.at(place);
   }
 
   async #work(order: WorkOrder, moods: Moods): Promise<HandlerValue | WorkerResult> {

@@ -9,7 +9,8 @@ CREATE TABLE inputs (
   correlation text NOT NULL,
   pinned text NOT NULL                      -- {input, options, trace, parent}
 );
-CREATE INDEX inputs_by_correlation ON inputs (md5(correlation));
+-- The beginning is enough, and ours begin with their time: the index grows at its end.
+CREATE INDEX inputs_by_correlation ON inputs (left(correlation, 100) COLLATE "C");
 
 -- Open and quarantined jobs.
 CREATE TABLE jobs (
@@ -35,7 +36,7 @@ CREATE TABLE jobs (
   entered_at bigint NOT NULL,
   record text NOT NULL,                     -- the job without its data and what is pinned
   data text NOT NULL
-) WITH (fillfactor = 70);
+) WITH (fillfactor = 50);
 CREATE INDEX jobs_runnable ON jobs (blueprint, blueprint_version, n) WHERE runnable;
 CREATE INDEX jobs_by_blueprint ON jobs (blueprint, blueprint_version, n) WHERE status <> 'quarantined';
 CREATE INDEX jobs_due ON jobs (due_at) WHERE due_at IS NOT NULL;
@@ -89,13 +90,15 @@ CREATE TABLE tasks (
   PRIMARY KEY (job, id)
 ) WITH (fillfactor = 70);
 CREATE SEQUENCE hand_outs INCREMENT 1000;   -- one for each commit that claims
-CREATE INDEX tasks_idle ON tasks (job) WHERE status <> 'PENDING' AND due_at IS NULL;
+CREATE INDEX tasks_idle ON tasks (job) WHERE NOT queued AND due_at IS NULL;
 CREATE INDEX tasks_queue ON tasks (class, rank, n) WHERE queued;
 CREATE INDEX tasks_suspect ON tasks (class, rank, n) WHERE queued AND lost_runs > 0;
 CREATE INDEX tasks_held ON tasks (worker, hand_out) WHERE worker IS NOT NULL;
 CREATE INDEX tasks_due ON tasks (due_at) WHERE due_at IS NOT NULL;
 
--- Append-only. One row for each commit of a job; `seq` is that of its last entry.
+-- Append-only. One row for each commit of a job; `seq` is that of its last entry. Partitions are about a
+-- day long and made ahead by `extend_history`; `(job, seq)` is unique, because a job is locked while its
+-- book is written.
 CREATE SEQUENCE positions;
 CREATE TABLE history (
   position bigint PRIMARY KEY,
@@ -104,8 +107,12 @@ CREATE TABLE history (
   at bigint NOT NULL,
   count integer NOT NULL,
   entries text NOT NULL
+) PARTITION BY RANGE (position);
+CREATE INDEX history_of_job ON history (job, seq);
+CREATE TABLE history_parts (
+  first bigint PRIMARY KEY,
+  past bigint NOT NULL                      -- the first position that is not in it any more
 );
-CREATE UNIQUE INDEX history_of_job ON history (job, seq);
 
 CREATE TABLE idempotency (
   client text NOT NULL,
@@ -269,14 +276,80 @@ CREATE TABLE schedules (
   changed_by text,
   recent text NOT NULL DEFAULT '[]'
 );
+-- When the book was written last: of the rows near its end, so that old partitions are left alone.
+CREATE FUNCTION latest_entry() RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  last bigint;
+BEGIN
+  SELECT last_value INTO last FROM positions;
+  RETURN (SELECT at FROM history WHERE position > last - 100000 ORDER BY position DESC LIMIT 1);
+END
+$$;
+
+-- Sees to it that a whole partition lies ahead of the last position: as long as a day's rows at the rate of
+-- the present one, within limits. Attaching one lets readers and writers go on; the default partition that
+-- would catch what comes too early is left out, because it would have to be locked and searched each time.
+-- Whoever finds no partition calls this and begins anew.
+CREATE FUNCTION extend_history(smallest bigint, largest bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  last bigint;
+  newest history_parts;
+  began bigint;
+  rows_a_day double precision;
+  begin_at bigint;
+  part text;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtext(current_schema()), 4097);
+  SELECT last_value INTO last FROM positions;
+  SELECT * INTO newest FROM history_parts ORDER BY first DESC LIMIT 1;
+  IF newest.first > last THEN RETURN; END IF;
+  SELECT at INTO began FROM history WHERE position >= newest.first ORDER BY position LIMIT 1;
+  rows_a_day := (last - newest.first) * 86400000.0 / greatest(latest_entry() - began, 1);
+  begin_at := greatest(newest.past, CASE WHEN newest.past <= last THEN last + 1 END, 1);
+  part := 'history_' || begin_at;
+  newest := ROW(begin_at, begin_at + least(greatest(coalesce(rows_a_day, 0), smallest), largest)::bigint);
+  EXECUTE format('CREATE TABLE %I (LIKE history INCLUDING ALL)', part);
+  EXECUTE format('ALTER TABLE history ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', part, newest.first, newest.past);
+  INSERT INTO history_parts SELECT newest.*;
+END
+$$;
+
+-- Drops the oldest partition where it lies behind all that is written now and nothing is left in it. The
+-- lock stops readers and writers for a moment, so that it is given up where it is not to be had at once.
+CREATE FUNCTION drop_empty_history() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  oldest history_parts;
+  part text;
+  is_used boolean;
+BEGIN
+  SELECT * INTO oldest FROM history_parts ORDER BY first LIMIT 1;
+  IF oldest.past > visible_position() THEN RETURN false; END IF;
+  part := 'history_' || oldest.first;
+  EXECUTE format('SELECT EXISTS (SELECT FROM %I)', part) INTO is_used;
+  IF is_used THEN RETURN false; END IF;
+  PERFORM set_config('lock_timeout', '100ms', true);
+  LOCK TABLE ONLY history IN ACCESS EXCLUSIVE MODE;
+  EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', part);
+  EXECUTE format('SELECT EXISTS (SELECT FROM %I)', part) INTO is_used;
+  IF is_used THEN RETURN false; END IF;
+  DELETE FROM history_parts WHERE first = oldest.first;
+  EXECUTE format('DROP TABLE %I', part);
+  RETURN true;
+EXCEPTION WHEN lock_not_available OR undefined_table THEN
+  RETURN false;
+END
+$$;
 
 -- The store's present instant: the server's, or the one that a test gives; never before the last one
 -- that the book holds.
-CREATE FUNCTION store_now(given bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
-  SELECT greatest(
+-- In PL/pgSQL, as the others that a commit calls: a function in SQL is parsed and planned with each call.
+CREATE FUNCTION store_now(given bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  RETURN greatest(
     coalesce(given, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint),
-    (SELECT at FROM history ORDER BY position DESC LIMIT 1),
-    (SELECT value FROM marks WHERE name = 'time'))
+    latest_entry(),
+    (SELECT value FROM marks WHERE name = 'time'));
+END
 $$;
 
 -- Tells the others, once the commit is visible, by `writer worker`; `writer` alone stands for a commit.
@@ -299,8 +372,10 @@ CREATE FUNCTION fence_schema() RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT (hashtext(current_schema()) & 32767)::bigint
 $$;
 
-CREATE FUNCTION fence_history() RETURNS void LANGUAGE sql VOLATILE AS $$
-  SELECT pg_advisory_xact_lock_shared((fence_schema() << 48) | last_value) FROM positions
+CREATE FUNCTION fence_history() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared((fence_schema() << 48) | last_value) FROM positions;
+END
 $$;
 
 -- The position up to which nothing can become visible late. The sequence is read first: whoever took a
@@ -340,11 +415,27 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION locked_keys() RETURNS text[] LANGUAGE sql STABLE AS $$
-  SELECT ARRAY(SELECT json_array_elements_text(current_setting('capataz.keys')::json))
+CREATE FUNCTION locked_keys() RETURNS text[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN ARRAY(SELECT json_array_elements_text(current_setting('capataz.keys')::json));
+END
 $$;
 
 -- The instant that the running transaction stamps.
 CREATE FUNCTION stamp() RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT current_setting('capataz.at')::bigint
+$$;
+
+SELECT extend_history(1000000, 1000000);
+
+-- The entrance of a transaction over a connection that a pooler lends, which has no session to hold the
+-- lock in that keeps a move away; it looks at what a move has left each time.
+CREATE FUNCTION enter_transaction(store text, occupancy integer) RETURNS void LANGUAGE plpgsql
+SET search_path FROM CURRENT AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(hashtext(store), occupancy);
+  IF EXISTS (SELECT FROM moves) THEN
+    RAISE EXCEPTION 'the store was moved' USING ERRCODE = 'CP001';
+  END IF;
+END
 $$;

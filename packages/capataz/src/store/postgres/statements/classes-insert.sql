@@ -1,4 +1,3 @@
--- $1 JSON rows
-INSERT INTO classes (id, class)
-SELECT id, class FROM json_to_recordset($1::json) AS r (id text, class text) ORDER BY id
+-- $1 and $2 ids and classes
+INSERT INTO classes (id, class) SELECT * FROM unnest($1::text[], $2::text[]) AS r (id, class) ORDER BY id
 ON CONFLICT DO NOTHING

@@ -1,6 +1,6 @@
 -- Ended jobs, in the order of their ends.
--- $1 JSON rows
-INSERT INTO ended_jobs (id, client, correlation, blueprint, status, state, error_code, ended_at, record, data)
-SELECT id, client, correlation, blueprint, status, state, error_code, ended_at, record, data
-FROM json_to_recordset($1::json) AS r (id text, client text, correlation text, blueprint text, status text,
-  state text, error_code text, ended_at bigint, record text, data text)
+-- One array a column.
+INSERT INTO ended_jobs (id, client, correlation, blueprint, status, state, error_code, ended_at, record,
+  data)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+  $8::bigint[], $9::text[], $10::text[])

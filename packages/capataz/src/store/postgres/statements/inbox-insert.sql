@@ -1,4 +1,3 @@
--- $1 JSON rows
+-- One array a column.
 INSERT INTO inbox (job, id, kind, name, body, expires_at)
-SELECT job, id, kind, name, body, expires_at
-FROM json_to_recordset($1::json) AS r (job text, id text, kind text, name text, body text, expires_at bigint)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])

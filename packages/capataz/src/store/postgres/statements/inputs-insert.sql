@@ -1,4 +1,3 @@
--- $1 JSON rows
+-- One array a column.
 INSERT INTO inputs (id, client, correlation, pinned)
-SELECT id, client, correlation, pinned
-FROM json_to_recordset($1::json) AS r (id text, client text, correlation text, pinned text)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])

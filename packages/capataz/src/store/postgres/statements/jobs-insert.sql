@@ -1,10 +1,9 @@
 -- New jobs that have not ended, in the order of their arrival.
--- $1 JSON rows
-INSERT INTO jobs (id, version, client, correlation, blueprint, blueprint_version, status, state, held, runnable,
-  lease_token, lease_until, timers, due_at, wait_key, place, last_seq, created_at, entered_at, record, data)
-SELECT id, version, client, correlation, blueprint, blueprint_version, status, state, held, runnable,
-  lease_token, lease_until, timers, due_at, wait_key, place, last_seq, created_at, entered_at, record, data
-FROM json_to_recordset($1::json) AS r (id text, version bigint, client text, correlation text, blueprint text, blueprint_version integer,
-  status text, state text, held boolean, runnable boolean, lease_token text, lease_until bigint, timers text,
-  due_at bigint, wait_key text, place bigint, last_seq bigint, created_at bigint, entered_at bigint, record text,
-  data text)
+-- One array a column.
+INSERT INTO jobs (id, lease_until, timers, due_at, last_seq, version, status, state, held, runnable,
+  lease_token, wait_key, place, entered_at, record, data, client, correlation, blueprint,
+  blueprint_version, created_at)
+SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[],
+  $7::text[], $8::text[], $9::boolean[], $10::boolean[], $11::text[], $12::text[], $13::bigint[],
+  $14::bigint[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::bigint[],
+  $21::bigint[])

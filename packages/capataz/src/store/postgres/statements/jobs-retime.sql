@@ -1,5 +1,6 @@
 -- Jobs of which only deadlines, the lease's end or the length of the book are other ones.
--- $1 JSON rows
+-- One array a column.
 UPDATE jobs SET lease_until = r.lease_until, timers = r.timers, due_at = r.due_at, last_seq = r.last_seq
-FROM json_to_recordset($1::json) AS r (id text, lease_until bigint, timers text, due_at bigint, last_seq bigint)
+FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[])
+  AS r (id, lease_until, timers, due_at, last_seq)
 WHERE jobs.id = r.id

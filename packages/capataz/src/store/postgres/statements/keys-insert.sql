@@ -1,4 +1,5 @@
--- $1 JSON rows
+-- $1 clients, $2 keys, $3 hashes of bodies, $4 job ids, $5 when they run out
 INSERT INTO idempotency (client, key, body_hash, job, expires_at, look_at)
 SELECT client, key, body_hash, job, expires_at, expires_at
-FROM json_to_recordset($1::json) AS r (client text, key text, body_hash text, job text, expires_at bigint)
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+  AS r (client, key, body_hash, job, expires_at)

@@ -1,5 +1,4 @@
--- $1 JSON rows
+-- One array a column.
 INSERT INTO letters (address, signal, id, kind, name, body, expires_at)
-SELECT address, signal, id, kind, name, body, expires_at
-FROM json_to_recordset($1::json) AS r (address text, signal text, id text, kind text, name text, body text,
-  expires_at bigint)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+  $7::bigint[])

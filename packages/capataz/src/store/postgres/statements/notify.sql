@@ -1,3 +1,3 @@
--- Tells the other instances, once the commit is visible.
+-- Tells the other instances that something was committed.
 -- $1 who has written
 SELECT pg_notify(current_schema(), $1)

@@ -1,5 +1,3 @@
--- $1 JSON rows
+-- One array a column.
 INSERT INTO reservations (key, job, amount, expires_at, until_wait)
-SELECT key, job, amount, expires_at, until_wait
-FROM json_to_recordset($1::json) AS r (key text, job text, amount double precision, expires_at bigint,
-  until_wait boolean)
+SELECT * FROM unnest($1::text[], $2::text[], $3::double precision[], $4::bigint[], $5::boolean[])

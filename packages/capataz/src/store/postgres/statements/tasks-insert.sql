@@ -1,9 +1,7 @@
 -- New tasks, in the order of their arrival.
--- $1 JSON rows
-INSERT INTO tasks (job, id, class, rank, status, queued, attempts, attempt_id, worker, incarnation, assigned_at,
-  hand_out, failures, lost_runs, timers, due_at, spec)
-SELECT job, id, class, rank, status, queued, attempts, attempt_id, worker, incarnation, assigned_at,
-  hand_out, failures, lost_runs, timers, due_at, spec
-FROM json_to_recordset($1::json) AS r (job text, id text, class text, rank integer, status text, queued boolean,
-  attempts integer, attempt_id text, worker text, incarnation text, assigned_at bigint, hand_out bigint,
-  failures integer, lost_runs integer, timers text, due_at bigint, spec text)
+-- One array a column.
+INSERT INTO tasks (id, job, status, attempts, failures, queued, attempt_id, worker, incarnation,
+  assigned_at, hand_out, lost_runs, timers, due_at, class, rank, spec)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::boolean[],
+  $7::text[], $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[],
+  $14::bigint[], $15::text[], $16::bigint[], $17::text[])

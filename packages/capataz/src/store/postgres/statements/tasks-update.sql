@@ -1,9 +1,11 @@
 -- Tasks that were handed out, started or queued again.
--- $1 JSON rows
-UPDATE tasks SET status = r.status, queued = r.queued, attempts = r.attempts, attempt_id = r.attempt_id,
-  worker = r.worker, incarnation = r.incarnation, assigned_at = r.assigned_at, hand_out = r.hand_out,
-  failures = r.failures, lost_runs = r.lost_runs, timers = r.timers, due_at = r.due_at
-FROM json_to_recordset($1::json) AS r (job text, id text, status text, queued boolean, attempts integer,
-  attempt_id text, worker text, incarnation text, assigned_at bigint, hand_out bigint, failures integer,
-  lost_runs integer, timers text, due_at bigint)
+-- One array a column.
+UPDATE tasks SET status = r.status, attempts = r.attempts, failures = r.failures, queued = r.queued,
+  attempt_id = r.attempt_id, worker = r.worker, incarnation = r.incarnation,
+  assigned_at = r.assigned_at, hand_out = r.hand_out, lost_runs = r.lost_runs, timers = r.timers,
+  due_at = r.due_at
+FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::boolean[], $7::text[],
+  $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::bigint[])
+  AS r (id, job, status, attempts, failures, queued, attempt_id, worker, incarnation, assigned_at,
+    hand_out, lost_runs, timers, due_at)
 WHERE tasks.job = r.job AND tasks.id = r.id

@@ -1,0 +1,2 @@
+-- Takes it back.
+DELETE FROM memos WHERE job = ''
