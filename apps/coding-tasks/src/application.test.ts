@@ -16,10 +16,14 @@ async function startWith(settings: Partial<CodingSettings>): Promise<void> {
   }
 }
 
+function alone(only: string): Partial<CodingSettings> {
+  return { only };
+}
+
 const wrong: readonly [Partial<CodingSettings>, RegExp][] = [
-  [{ only: 'smith' }, /^bus_url: is missing/],
-  [{ only: 'gateway' }, /bus_url: is missing.*\norchestrator_url: is missing/],
-  [{ only: 'orchestrator,gateway,smith,sandbox,cook' }, /"cook" is none of/],
+  [alone('smith'), /^bus_url: is missing/],
+  [alone('gateway'), /bus_url: is missing.*\norchestrator_url: is missing/],
+  [alone('orchestrator,gateway,smith,sandbox,cook'), /"cook" is none of/],
   [{ agent: 'scripted' }, /^agent: .*script/],
   [{ agent: 'command' }, /^agent: .*command/],
   [{ feedback: 'anthropic' }, /^feedback_model: is missing/],

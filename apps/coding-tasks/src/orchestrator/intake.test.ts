@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { BusError } from 'capataz/bus';
 import {
   answers,
+  newId,
   newTask,
   ScriptedModel,
   second,
@@ -64,7 +65,7 @@ test('C-d a result that comes before its order could be answered is ignored, not
 
 test('C-e what is said of an unknown task is a dead letter; the same task twice is one, another under its id is refused', async () => {
   await using world = await World.start(silentServices);
-  const nobody = crypto.randomUUID();
+  const nobody = newId();
   await assert.rejects(world.result(nobody, answers.heartbeat()), isGivenUp(/there is no task/));
   await assert.rejects(world.approve(nobody), isGivenUp(/there is no task/));
   const id = await taskIn(world, 'PLANIFICANDO');
@@ -94,11 +95,11 @@ test('C-aa what is malformed becomes a dead letter that names its field, and cha
   await using world = await World.start(silentServices);
   const id = await taskIn(world, 'PROBANDO_INTEGRACION');
   const event = {
-    ...{ id: crypto.randomUUID(), job: id, correlationId: id, sequence: 0, time: 1, trace: null },
+    ...{ id: newId(), job: id, correlationId: id, sequence: 0, time: 1, trace: null },
     ...{ originator: 'sandbox-service', name: 'resultado.integracion_finalizada' },
   };
   for (const exito of ['true', 1, null]) {
-    const id = crypto.randomUUID();
+    const id = newId();
     const said = world.bus.publish('topico.resultados', {
       ...event,
       id,

@@ -4,6 +4,7 @@ import { payloads } from '../contract/payloads.ts';
 import {
   answers,
   minute,
+  newId,
   newTask,
   ScriptedModel,
   second,
@@ -192,7 +193,7 @@ test('C-i state and order are stored together: what was not published when the p
   const first = await World.start(silentServices);
   await using _folder = first;
   // The bus dies before the order is out; the start of the task is stored.
-  const id = crypto.randomUUID();
+  const id = newId();
   const said = first.say(id, 'tarea.crear', newTask);
   await said;
   await first.stop();
@@ -223,7 +224,7 @@ test('C-o without approval the plan is carried out at once, in the name of the s
 test('C-n repository and branch go with the orders; without reglas a plan needs approval', async () => {
   await using world = await World.start(silentServices);
   const { prompt, repositorioOrigen, usuario } = newTask;
-  const id = crypto.randomUUID();
+  const id = newId();
   const payload = payloads['tarea.crear'].parse({ prompt, repositorioOrigen, usuario });
   await world.say(id, 'tarea.crear', { ...payload, ramaDestino: 'next' });
   await world.result(id, answers.plan());
