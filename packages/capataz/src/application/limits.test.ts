@@ -267,8 +267,8 @@ const limits: Readonly<Record<string, () => Promise<void>>> = {
         'SELECT pid FROM pg_stat_activity WHERE application_name = $1',
         [`capataz ${schema}`],
       );
-      // That one, the one that commits, and the one that listens.
-      assert.equal(connections.rowCount, 3);
+      // That one, up to two that commit, and the one that listens.
+      assert.ok([3, 4].includes(connections.rowCount ?? 0), `${connections.rowCount} connections`);
     });
     await schemas.drop(schema);
   },

@@ -38,7 +38,7 @@ export interface PostgresStoreOptions {
    * transaction: for migrations, and to listen. Default: there is no pooler.
    */
   readonly directUrl?: string;
-  /** Connections besides the one that commits. Default 4. */
+  /** Connections besides the two that commit and the one that listens. Default 4. */
   readonly connections?: number;
   /** How long a connection may take to come about. Default 5 s. */
   readonly connectTimeoutMs?: number;
