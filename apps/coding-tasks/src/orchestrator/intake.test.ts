@@ -29,6 +29,7 @@ test('C-c an event that comes twice under one traceId counts once, also after a 
   const traceId = await first.result(id, heartbeat);
   await first.advance(60 * second);
   await first.result(id, heartbeat, traceId);
+  await first.quiet();
   await first.stop();
   await using again = await World.start({ ...silentServices, previous: first });
   // The subscriber has forgotten it, the store has not.

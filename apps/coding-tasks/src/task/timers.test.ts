@@ -127,6 +127,7 @@ test('C-g a restart gives no new silence, and a long outage kills nobody at once
   const first = await World.start(silentServices);
   await using _folder = first;
   const id = await taskIn(first, 'EJECUTANDO_CODIGO');
+  await first.quiet();
   await first.stop();
   await first.clock.advance(20 * minute);
   await using second = await World.start({ ...silentServices, previous: first });
@@ -141,7 +142,8 @@ test('C-g a restart gives no new silence, and a long outage kills nobody at once
 test('C-h who comes first wins: a result after the end of the silence opens nothing again', async () => {
   await using world = await World.start(silentServices);
   const id = await taskIn(world, 'EJECUTANDO_CODIGO');
-  const heldUp = world.clock.advance(5 * minute);
+  await world.advance(5 * minute - 1);
+  const heldUp = world.clock.advance(1);
   const late = world.result(id, answers.pullRequest());
   await Promise.all([heldUp, late]);
   await world.quiet();
