@@ -16,16 +16,9 @@ export interface OpenedStore {
 export async function openStore(config: Config, clock: Clock): Promise<OpenedStore> {
   const { storeUrl: url, storeDirectUrl: directUrl, dataDir: folder } = config;
   const { storeConnections: connections } = config;
-  const history = config.history === 'off' ? 'off' : 'keep';
   if (url === null) {
-    const store = await openSqliteStore({ folder, clock, history });
+    const store = await openSqliteStore({ folder, clock });
     return { store, publishUrl: (at) => store.publishUrl(at) };
-  }
-  if (history === 'off') {
-    // Other instances hear from the book that a job has ended: it can't go with the job.
-    const message =
-      'history: off is not there with store_url so far; shorten retention_age instead';
-    throw new CapatazError('CONFIG_INVALID', message);
   }
   try {
     // The instances go by the server's clock; a test that moves time gives one.

@@ -19,6 +19,7 @@ import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import { MovableClock } from '../std/movable-clock.ts';
 import type { Random } from '../std/random.ts';
+import type { Archive } from '../store/contract.ts';
 import { blackoutCalendar } from './blackout-calendar.ts';
 import { busAt } from './bus-at.ts';
 import { busSink, judgeBus } from './bus-sink.ts';
@@ -33,6 +34,7 @@ import { engineOptions, instanceOf } from './engine-options.ts';
 import { checkExposure, isOpenToWorkers } from './exposure.ts';
 import { checkSchedules, configuredSchedules, JobSchedules } from './job-schedules.ts';
 import { localFiles, sweepScratch } from './local-files.ts';
+import { archiveOf } from './open-archive.ts';
 import { type OpenedStore, openStore } from './open-store.ts';
 import { OwnClients } from './own-clients.ts';
 import { createSchedules } from './schedules.ts';
@@ -57,6 +59,7 @@ export interface StartOptions {
 
 /** Everything that a start brings up, and `closing`, which brings it down in the opposite order. */
 interface Starting extends StartOptions, OpenedStore {
+  readonly archive: Archive | 'off' | null;
   readonly entries: AccessEntries;
   readonly schedules: Schedules;
   readonly clients: OwnClients;
@@ -90,6 +93,8 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   const closing = new AsyncDisposableStack();
   try {
     closing.defer(logStrayRejections(log));
+    const archive = archiveOf(config, clock);
+    if (archive !== null && archive !== 'off') closing.defer(() => archive.close());
     const opened = await openStore(config, clock);
     closing.defer(() => opened.store.close());
     const bus = await busOf(composition, setup);
@@ -100,7 +105,16 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     closing.defer(() => composition.onStop?.(surroundings));
     // A blueprint's own stores go before the application's.
     const blueprints = found.map((one) => ({ ...one, stores: { ...stores, ...one.stores } }));
-    const shared = { ...options, ...opened, entries, schedules, clients, surroundings, closing };
+    const shared = {
+      ...options,
+      ...opened,
+      archive,
+      entries,
+      schedules,
+      clients,
+      surroundings,
+      closing,
+    };
     const server = await startParts({ ...shared, drainMs: () => drainMs }, blueprints);
     drainMs = config.drain;
     return server;
@@ -194,7 +208,7 @@ async function createParts(
   blueprints: readonly Blueprint[],
   subscriptions: Subscriptions,
 ): Promise<Parts> {
-  const { name, config, entries, schedules, clients, store } = starting;
+  const { name, config, entries, schedules, clients, store, archive } = starting;
   const { surroundings, composition, closing, clock, random, log } = starting;
   const instance = instanceOf(config);
   const shared = { clock, random, log, ...localFiles({ config, instance, clock, random, log }) };
@@ -212,6 +226,7 @@ async function createParts(
     sources,
     breakers: [breakers, circuits],
     subscriptions,
+    movesHistory: archive !== null,
   });
   metrics.start();
   closing.defer(() => metrics.stop());
@@ -219,6 +234,7 @@ async function createParts(
     ...shared,
     ...sink,
     store,
+    ...(archive === null ? {} : { archive }),
     observer: metrics,
     blueprints,
     ...engineOptions(config),

@@ -9,6 +9,8 @@ export interface Setting {
   readonly aliases?: readonly Alias[];
   /** Shown masked, and also read from the file that `CAPATAZ_…_FILE` (`…_file`) names. */
   readonly secret?: true;
+  /** Values of a secret that are none, and are shown. */
+  readonly words?: readonly string[];
   /** For the type `choice`. */
   readonly choices?: readonly string[];
   /** Smallest and largest number. */

@@ -189,11 +189,13 @@ export const settings = {
     meaning: 'How long nobody may offer a blueprint version before its jobs are quarantined.',
   },
   history: {
-    type: 'choice',
+    type: 'string',
     default: 'on',
-    choices: ['on', 'off'],
+    secret: true,
+    words: ['on', 'off'],
     meaning:
-      'Whether the history of a job outlives it. `off`: it is deleted in the commit that ends the job; only the embedded store can do that so far.',
+      'Where the history of a job goes a minute after its end. `on`: it stays in the store. `off`: it is deleted. `sqlite:/path/history.db` or `postgres://user:password@host:5432/database` (with `?schema=` for one that is not `capataz_history`): it is moved there, and read from there; servers that share a store need PostgreSQL, and it past any pooler.',
+    aliases: [{ name: 'HISTORY_DATABASE_URI' }],
   },
   retentionAge: {
     type: 'duration',

@@ -32,11 +32,11 @@ export function showSettings(
 }
 
 function shownValue(
-  { secret, type, canBeOff }: Setting,
+  { secret, words, type, canBeOff }: Setting,
   value: SettingValue | null,
 ): SettingValue | null {
   if (value === null) return null;
   if (canBeOff === true && value === 0) return 'off';
-  if (secret) return '********';
+  if (secret && words?.includes(String(value)) !== true) return '********';
   return type === 'duration' ? formatDuration(Number(value)) : value;
 }

@@ -3,6 +3,7 @@ import { FileCleaner } from '../files/cleaner.ts';
 import { aboutJob } from './about-job.ts';
 import { HeldAttempts } from './attempts.ts';
 import { BlackoutGate, noBlackouts } from './blackout-gate.ts';
+import { Books } from './books.ts';
 import { type Committed, Committer } from './committer.ts';
 import { Deference } from './deference.ts';
 import { JobCache } from './job-cache.ts';
@@ -50,6 +51,10 @@ export function dispatchParts(
   const lobby = new Lobby({ held, random, profiles, gate, ...leaving });
   const committer: Committer = new Committer({ ...options, lobby, cache, held });
   return { held, cache, lobby, committer, deference, gate };
+}
+
+export function booksOf({ store, archive = 'off' }: EngineOptions): Books {
+  return new Books(store, archive === 'off' ? null : archive);
 }
 
 export function fileCleaner({ files, store, clock, log }: EngineOptions): FileCleaner | null {

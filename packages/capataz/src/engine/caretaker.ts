@@ -1,8 +1,9 @@
 import { limbo } from '../core/limbo.ts';
 import type { CancelTimer, Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
-import type { Store } from '../store/contract.ts';
+import type { Archive, Store } from '../store/contract.ts';
 import { aboutJob } from './about-job.ts';
+import { Archivist } from './archivist.ts';
 import type { Committer } from './committer.ts';
 import type { Decider } from './decider.ts';
 import type { Executor } from './executor.ts';
@@ -20,6 +21,8 @@ export interface CaretakerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: EngineSettings;
+  /** Where books of ended jobs go. Default: they stay in the store. */
+  readonly archive?: Archive | 'off';
   /** Jobs that were forgotten; files of theirs may go. Default: nothing is done. */
   readonly onForgotten?: OnForgotten;
 }
@@ -31,6 +34,7 @@ const tryEveryMs = 1_000;
 /** A safety net: every queued task announces itself, so this finds something only after a fault. */
 const queueEveryMs = 30_000;
 const forgetEveryMs = 60_000;
+const moveBooksEveryMs = 10_000;
 
 interface Chore {
   readonly name: string;
@@ -44,6 +48,8 @@ export class Caretaker {
   readonly #cancels = new Map<string, CancelTimer>();
   readonly #chores: readonly Chore[];
   readonly #retention: Retention;
+  /** Null where books stay in the store. */
+  readonly #archivist: Archivist | null;
   #checkedUpTo = '';
   #violations = 0;
 
@@ -52,6 +58,8 @@ export class Caretaker {
     const { settings, executor, committer } = parts;
     const retention = new Retention(parts);
     this.#retention = retention;
+    const { archive } = parts;
+    this.#archivist = archive === undefined ? null : new Archivist({ ...parts, archive });
     this.#chores = [
       { name: 'renew leases', everyMs: settings.leaseMs / 3, run: () => executor.renew() },
       { name: 'claim what is runnable', everyMs: sweepEveryMs, run: () => executor.sweep() },
@@ -60,6 +68,7 @@ export class Caretaker {
       { name: 'check for limbo', everyMs: settings.checkEveryMs, run: () => this.#check() },
       { name: 'forget ended jobs', everyMs: forgetEveryMs, run: () => retention.sweep() },
       { name: 'try the store', everyMs: tryEveryMs, run: () => committer.tryStore() },
+      ...archivingChores(this.#archivist),
     ];
   }
 
@@ -80,6 +89,7 @@ export class Caretaker {
     for (const cancel of this.#cancels.values()) cancel();
     this.#cancels.clear();
     this.#retention.stop();
+    this.#archivist?.stop();
   }
 
   #schedule(chore: Chore, trouble: StoreTrouble): void {
@@ -123,4 +133,10 @@ export class Caretaker {
       this.#parts.log.error('job in limbo', { job, correlation, problem });
     }
   }
+}
+
+function archivingChores(archivist: Archivist | null): Chore[] {
+  if (archivist === null) return [];
+  const name = 'move books of ended jobs';
+  return [{ name, everyMs: moveBooksEveryMs, run: () => archivist.sweep() }];
 }

@@ -3,7 +3,7 @@ import { CapatazError } from '../protocol/errors.ts';
 import type { Log } from '../std/log.ts';
 import type { Store } from '../store/contract.ts';
 import { announce } from './announce.ts';
-import { dispatchParts, fileCleaner, relayOf, removeFiles } from './assembly.ts';
+import { booksOf, dispatchParts, fileCleaner, relayOf, removeFiles } from './assembly.ts';
 import { type BlackoutGate, noBlackouts } from './blackout-gate.ts';
 import { Caretaker } from './caretaker.ts';
 import { Circuits } from './circuits.ts';
@@ -71,8 +71,9 @@ export class Engine implements EnginePorts {
     const registry = new Registry(options.blueprints);
     const dispatch = dispatchParts(options, () => workers);
     const { committer, deference } = dispatch;
+    const books = booksOf(options);
     const { maxTransitions } = settings;
-    const shared = { ...options, ...dispatch, settings, registry, maxTransitions };
+    const shared = { ...options, ...dispatch, settings, registry, maxTransitions, books };
     const circuits = new Circuits({
       ...shared,
       options: options.circuits ?? {},
@@ -88,7 +89,7 @@ export class Engine implements EnginePorts {
     const { liveForMs = () => Number.POSITIVE_INFINITY } = options;
     const { blackouts = noBlackouts } = options;
     const decider = new Decider({ ...shared, blackouts, offerLease, liveForMs });
-    const live: Live = new Live(store);
+    const live: Live = new Live(store, books);
     const workers: Workers = new Workers({
       ...shared,
       circuits,
@@ -105,8 +106,7 @@ export class Engine implements EnginePorts {
       onLate: () => workers.onLate(),
     });
     const relay = relayOf({ ...shared, sink: options.sink, relay: options.relay });
-    const { observer } = options;
-    for (const part of [circuits, workers, executor, timekeeper, live, observer, relay])
+    for (const part of [circuits, workers, executor, timekeeper, live, options.observer, relay])
       committer.onCommitted((committed) => part?.onCommitted(committed));
     this.#relay = relay;
     this.#log = options.log;

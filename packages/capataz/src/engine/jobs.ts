@@ -9,6 +9,7 @@ import { InternalError } from '../std/assert.ts';
 import type { JsonValue } from '../std/json.ts';
 import type { Random } from '../std/random.ts';
 import type { ChangeOutcome, ChangeRequest, JobQuery, Store } from '../store/contract.ts';
+import type { Books } from './books.ts';
 import type { Committer } from './committer.ts';
 import type { Decider } from './decider.ts';
 import type { Executor } from './executor.ts';
@@ -20,6 +21,7 @@ import type { WhyReader } from './why.ts';
 
 export interface JobsParts {
   readonly store: Store;
+  readonly books: Books;
   readonly registry: Registry;
   readonly decider: Decider;
   readonly committer: Committer;
@@ -124,7 +126,7 @@ export class Jobs implements JobsPort {
   }
 
   history(id: string, after: number, limit: number): Promise<StoredEntry[]> {
-    return this.#parts.store.history(id, after, limit);
+    return this.#parts.books.history(id, after, limit);
   }
 
   cancel(id: string, actor: string, reason: string): Promise<Job> {

@@ -1,5 +1,6 @@
 import { isFinal } from '../core/status.ts';
 import type { EventPage, Store } from '../store/contract.ts';
+import type { Books } from './books.ts';
 import type { Committed } from './committer.ts';
 import type { EventsPort, Progress } from './ports.ts';
 
@@ -8,15 +9,17 @@ const pageSize = 500;
 
 /** Tells listeners that a job's book grew. It carries no content: what is new is read from the store. */
 export class Live implements EventsPort {
-  readonly #store: Store;
+  readonly #store: Pick<Store, 'latestPosition'>;
+  readonly #books: Books;
   readonly #listeners = new Set<(jobId: string | null) => void>();
   /** Up to where the commits of other instances were told; null: not since somebody listens. */
   #position: number | null = null;
   /** Live only: progress is worth nothing once the attempt is over. */
   readonly #progress = new Map<string, Progress>();
 
-  constructor(store: Store) {
+  constructor(store: Pick<Store, 'latestPosition'>, books: Books) {
     this.#store = store;
+    this.#books = books;
   }
 
   subscribe(listener: (jobId: string | null) => void): () => void {
@@ -25,7 +28,7 @@ export class Live implements EventsPort {
   }
 
   read(after: number, limit: number): Promise<EventPage> {
-    return this.#store.events(after, limit);
+    return this.#books.events(after, limit);
   }
 
   progress(jobId: string): Progress | null {
@@ -64,7 +67,7 @@ export class Live implements EventsPort {
       return this.#tell(null);
     }
     for (let more = true; more; ) {
-      const { events, position }: EventPage = await this.#store.events(this.#position, pageSize);
+      const { events, position }: EventPage = await this.#books.events(this.#position, pageSize);
       for (const jobId of new Set(events.map((event) => event.jobId))) this.#tell(jobId);
       more = position > this.#position && events.length > 0;
       this.#position = position;

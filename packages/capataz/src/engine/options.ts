@@ -4,7 +4,7 @@ import type { FilesOptions } from '../files/contract.ts';
 import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { Random } from '../std/random.ts';
-import type { Store } from '../store/contract.ts';
+import type { Archive, Store } from '../store/contract.ts';
 import type { BlackoutCalendar } from './blackout-gate.ts';
 import type { CircuitOptions } from './circuits.ts';
 import type { EngineObserver } from './observer.ts';
@@ -24,6 +24,11 @@ export interface EngineOptions {
   readonly client: (name: string) => ClientInfo;
   readonly log: Log;
   readonly settings?: Partial<EngineSettings>;
+  /**
+   * Another database, into which the books of jobs that ended a minute ago are moved; `off`: they are
+   * deleted then. Default: they stay in the store.
+   */
+  readonly archive?: Archive | 'off';
   /** Told of ended jobs that the store has forgotten, so that files of theirs can go, too. */
   readonly onForgotten?: OnForgotten;
   /** Where the files of jobs are kept. Default: jobs have none. */

@@ -67,6 +67,7 @@ test('B-079 behind a commit that is not answered others are refused, until it is
   let isSilent = false;
   const world = await startWorld({
     blueprints: [oneTask()],
+    shared: true,
     wrapStore: (store: Store) =>
       new Proxy(store, {
         get(target, key) {

@@ -73,8 +73,12 @@ export class StoreHealth {
     this.#trouble.met(error);
   }
 
-  /** @returns what ends it. */
+  /**
+   * An embedded store has no network that could swallow everything, and watches over its own thread; and
+   * under a clock that a test moves its disk would be silent for hours. @returns what ends it.
+   */
   #listen(): CancelTimer {
+    if (!this.#store.capabilities.shared) return () => undefined;
     let isSilent = false;
     const cancel = this.#clock.after(silenceMs, () => {
       isSilent = true;

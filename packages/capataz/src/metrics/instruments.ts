@@ -80,6 +80,10 @@ export function createInstruments(registry: Registry) {
       'Slots of schedules by what became of them: started, busy, blackout, missed or refused. A run of slots that was left out at once counts as 1,000 at most',
       ['schedule', 'outcome'],
     ),
+    historyBacklog: gauge(
+      'history_backlog',
+      'Commits in the history that moving it out of the store has not come to yet, those of the last minute always among them; 0 where it stays there',
+    ),
     loopLag: gauge(
       'event_loop_lag_seconds',
       'Longest lag of the event loop of this process in the last 15 seconds',

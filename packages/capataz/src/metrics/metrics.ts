@@ -30,6 +30,8 @@ export interface MetricsOptions {
   readonly sources: () => StoredSources;
   readonly clock: Clock;
   readonly breakers?: readonly BreakerSource[];
+  /** Whether books of ended jobs are moved out of the store. Default false. */
+  readonly movesHistory?: boolean;
   /** Default: there are none. */
   readonly subscriptions?: SubscriptionSource;
 }
@@ -76,8 +78,8 @@ export class Metrics implements EngineObserver {
   }
 
   async #text(): Promise<string> {
-    const { sources, clock } = this.#options;
-    this.#gauges ??= new StoredGauges(this.#instruments, sources(), clock);
+    const { sources, clock, movesHistory = false } = this.#options;
+    this.#gauges ??= new StoredGauges(this.#instruments, { ...sources(), movesHistory }, clock);
     await this.#gauges.refresh();
     this.#showBreakers();
     this.#showSubscriptions();

@@ -9,7 +9,7 @@ import type { Instruments } from './instruments.ts';
 export const cacheMs = 5_000;
 
 export interface StoredSources {
-  readonly store: Pick<Store, 'counts' | 'now'>;
+  readonly store: Pick<Store, 'counts' | 'now' | 'latestPosition' | 'archived'>;
   readonly workers: Pick<WorkersPort, 'list'>;
 }
 
@@ -19,12 +19,16 @@ export interface StoredSources {
  */
 export class StoredGauges {
   readonly #instruments: Instruments;
-  readonly #sources: StoredSources;
+  readonly #sources: StoredSources & { readonly movesHistory: boolean };
   readonly #clock: Clock;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | null = null;
 
-  constructor(instruments: Instruments, sources: StoredSources, clock: Clock) {
+  constructor(
+    instruments: Instruments,
+    sources: StoredSources & { readonly movesHistory: boolean },
+    clock: Clock,
+  ) {
     this.#instruments = instruments;
     this.#sources = sources;
     this.#clock = clock;
@@ -49,7 +53,15 @@ export class StoredGauges {
       const workersThere = statuses.filter((status) => status === state).length;
       this.#instruments.workersInState.set({ state }, workersThere);
     }
+    this.#instruments.historyBacklog.set(await this.#historyBacklog());
     this.#readAt = began;
+  }
+
+  async #historyBacklog(): Promise<number> {
+    const { store, movesHistory } = this.#sources;
+    if (!movesHistory) return 0;
+    const { position } = await store.archived();
+    return (await store.latestPosition()) - position;
   }
 
   #showCounts({ phases: counted, tasks, outbox, deadLetters }: Counts, now: number): void {

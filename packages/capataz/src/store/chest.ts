@@ -133,8 +133,10 @@ export const recordKinds = {
     count: 'integer',
     entries: 'text',
   },
+  /** Of books in an archive, which stays where it is; also of jobs that it has still to forget. */
+  archived_book: { job: 'text', seq: 'integer', is_forgotten: 'boolean' },
   counter: { name: 'text', value: 'integer' },
-  /** What nothing new may fall below: `time` and `position`. */
+  /** What nothing new may fall below: `time`, `position`, and up to where books were `moved`. */
   mark: { name: 'text', value: 'integer' },
 } as const satisfies Record<string, Record<string, ColumnType>>;
 

@@ -8,9 +8,11 @@ import type { JobStatus } from '../core/status.ts';
 import type { Choice } from '../core/strategy.ts';
 import type { WorkerRecord } from '../core/worker.ts';
 import type { JsonValue } from '../std/json.ts';
+import type { ArchivingStore, EventPage } from './book-contract.ts';
 import type { DeadLetter, DeadLetterQuery, OutboxPage, OutboxVerdict } from './outbox-contract.ts';
 import type { ScheduleChange, ScheduleOutcome, StoredSchedule } from './schedule-contract.ts';
 
+export type * from './book-contract.ts';
 export type * from './outbox-contract.ts';
 export type * from './schedule-contract.ts';
 
@@ -40,7 +42,7 @@ export type * from './schedule-contract.ts';
  * **Leases.** `job.lease` lives until its end, which `Change.leaseForMs` sets and `renewLeases`
  * moves. A lease that ran out shows up in `due` and stays in place until a change replaces it.
  */
-export interface Store {
+export interface Store extends ArchivingStore {
   /** What this store can and can't do; the only legitimate reason for different behaviour. */
   readonly capabilities: Capabilities;
 
@@ -352,20 +354,6 @@ export interface JobQuery {
   /** Ids below this one: the last id of the page before. */
   readonly before?: string;
   readonly limit: number;
-}
-
-export interface EventPage {
-  readonly events: readonly JobEvent[];
-  /** Where to read on. */
-  readonly position: number;
-}
-
-export interface JobEvent {
-  readonly position: number;
-  readonly jobId: string;
-  readonly client: string;
-  readonly correlationId: string;
-  readonly entry: StoredEntry;
 }
 
 export interface DuePage {

@@ -1,6 +1,14 @@
 import type { HistoryEntry, StoredEntry } from '../core/history.ts';
 import type { Task } from '../core/job.ts';
-import type { ScheduleOutcome, SlotRecord, StoredSchedule } from './contract.ts';
+import type {
+  BookRow,
+  EventPage,
+  HistoryRow,
+  JobEvent,
+  ScheduleOutcome,
+  SlotRecord,
+  StoredSchedule,
+} from './contract.ts';
 import type { Deadlines } from './rules.ts';
 
 /** What rows of every store on a database have in common. */
@@ -24,14 +32,6 @@ export function deadlinesOf({ timers }: { readonly timers: string }): Deadlines 
   return timers === '{}' ? {} : (JSON.parse(timers) as Deadlines);
 }
 
-export interface HistoryRow {
-  readonly seq: number;
-  readonly at: number;
-  readonly count: number;
-  readonly entries: string;
-}
-
-/** A row holds the entries of one commit; its sequence is that of the last. */
 export function entriesOf({ seq, at, count, entries }: HistoryRow): StoredEntry[] {
   const first = seq - count + 1;
   return (JSON.parse(entries) as HistoryEntry[]).map((entry, index) => ({
@@ -39,6 +39,41 @@ export function entriesOf({ seq, at, count, entries }: HistoryRow): StoredEntry[
     seq: first + index,
     at,
   }));
+}
+
+/** Entries of a job out of its rows, in their order. */
+export function bookOf(rows: readonly HistoryRow[], after: number, limit: number): StoredEntry[] {
+  return rows
+    .flatMap(entriesOf)
+    .filter(({ seq }) => seq > after)
+    .slice(0, limit);
+}
+
+/** As statements give it. */
+export interface EventsRow extends HistoryRow {
+  readonly position: number;
+  readonly id: string;
+  readonly client: string;
+  readonly correlation: string;
+}
+
+/** Whole rows until there are at least `limit` entries, as far as there are any. */
+export function eventPageOf(rows: readonly EventsRow[], after: number, limit: number): EventPage {
+  const events: JobEvent[] = [];
+  let position = after;
+  for (const row of rows) {
+    if (events.length >= limit) break;
+    ({ position } = row);
+    const { id: jobId, client, correlation: correlationId } = row;
+    for (const entry of entriesOf(row))
+      events.push({ position, jobId, client, correlationId, entry });
+  }
+  return { events, position };
+}
+
+export function bookRowOf(row: EventsRow): BookRow {
+  const { position, id: jobId, client, correlation: correlationId, seq, at, count, entries } = row;
+  return { position, jobId, client, correlationId, seq, at, count, entries };
 }
 
 export interface ScheduleRow {

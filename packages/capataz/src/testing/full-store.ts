@@ -197,6 +197,9 @@ async function fillEnded({ store, clock }: Filled): Promise<void> {
   }
   await commit(store, changeOf(newJob('last'), { history: [{ type: 'job_held', reason: 'ß' }] }));
   await store.commit({ notes: [{ jobId: 'ended-a', entries: [{ type: 'report_refused' }] }] });
+  // A part of a book lies elsewhere.
+  const { rows } = await store.booksToMove(0, 1_000);
+  await store.booksMoved({ rows: rows.slice(0, 1), position: 1, isArchived: true });
 }
 
 /** What every verb that reads answers, as one value that can be compared. */
@@ -222,6 +225,7 @@ export async function everythingOf(store: Store): Promise<Readonly<Record<string
       ['order-7', 'order-8', 'order-9'].map((key) => store.addressed('dev', key)),
     ),
     events: await store.events(0, 10_000),
+    archived: await each((id) => store.archived(id)),
     due: await store.due(1_000),
     runnable: await store.runnable(offered, 1_000),
     classes: classes.map(({ key }) => key).sort(),

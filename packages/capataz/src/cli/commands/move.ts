@@ -7,7 +7,7 @@ import { type Session, sessionOf } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../exit.ts';
 import { addSettings } from '../options.ts';
-import type { Output } from '../output.ts';
+import type { Output, Printer } from '../output.ts';
 import { configuredPlace, filesFolder, openChest, storePlace } from '../store-place.ts';
 
 interface MoveFlags {
@@ -90,6 +90,7 @@ async function tellWhat(
     found.map(({ kind, records }) => [kind, String(records)]),
   );
   if (files !== null) print.line(`files: ${files.from} to ${files.to}`);
+  tellApart(print, found);
   print.line(`could be moved from ${from} to ${to}; nothing was changed`);
 }
 
@@ -116,7 +117,17 @@ async function moveAll(
   }
   if (isResumed) print.line('everything was there already: only the last step of a move was left');
   else print.table(['KIND', 'RECORDS', 'SHA-256'], summaryOf(kinds, moved));
+  tellApart(print, kinds);
   print.line(`moved from ${from} to ${to}`);
+}
+
+/** Only what is known of it is moved. */
+function tellApart(print: Printer, kinds: readonly Pick<MovedKind, 'kind' | 'records'>[]): void {
+  const jobs = kinds.find(({ kind }) => kind === 'archived_book')?.records ?? 0;
+  if (jobs === 0) return;
+  print.line(
+    `the history of ${jobs} jobs lies apart and stays there: keep the setting \`history\``,
+  );
 }
 
 function summaryOf(kinds: readonly MovedKind[], moved: MovedFiles | null): string[][] {

@@ -25,6 +25,10 @@ export class MemoryData {
   readonly books = new Map<string, StoredEntry[]>();
   /** One row for each commit of a job; its position is its index plus one. */
   readonly feed: JobEvent[][] = [];
+  /** The position up to which books were moved. */
+  moved = 0;
+  /** Jobs of whose books something lies in an archive, up to this sequence. */
+  readonly archived = new Map<string, { seq: number; isForgotten: boolean }>();
   readonly workers = new Map<string, StoredWorker>();
   readonly offers = new Map<string, { graph: string; at: number }>();
   readonly schedules = new Map<string, StoredSchedule>();
@@ -58,19 +62,25 @@ export class MemoryData {
     const book = this.books.get(jobId) ?? [];
     this.books.set(jobId, book);
     const position = this.feed.length + 1;
+    const before = book.at(-1)?.seq ?? this.archivedSeq(jobId);
     const row: JobEvent[] = [];
     for (const unsealed of entries) {
       const { text, lost } = sealedEntry(unsealed);
       if (lost) this.lostEntries += 1;
       const entry: StoredEntry = {
         ...(JSON.parse(text) as HistoryEntry),
-        seq: book.length + 1,
+        seq: before + row.length + 1,
         at,
       };
       book.push(entry);
       row.push({ position, jobId, client, correlationId, entry });
     }
     this.feed.push(row);
+  }
+
+  archivedSeq(jobId: string): number {
+    const archived = this.archived.get(jobId);
+    return archived === undefined || archived.isForgotten ? 0 : archived.seq;
   }
 
   /** A record on its way out of the store. */

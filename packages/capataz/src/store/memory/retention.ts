@@ -28,6 +28,8 @@ function forget(data: MemoryData, ids: ReadonlySet<string>): void {
     data.ended.delete(id);
     data.books.delete(id);
     data.seenByEnded.delete(id);
+    const archived = data.archived.get(id);
+    if (archived !== undefined) archived.isForgotten = true;
   }
   // Positions are never given twice: what is gone leaves a hole.
   for (const [index, row] of data.feed.entries()) {

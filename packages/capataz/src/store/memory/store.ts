@@ -7,8 +7,10 @@ import { CapatazError } from '../../protocol/errors.ts';
 import type { Clock } from '../../std/clock.ts';
 import type { JsonValue } from '../../std/json.ts';
 import type {
+  ArchiveMark,
   BlueprintId,
   BlueprintOffer,
+  BookPage,
   Capabilities,
   CausesQuery,
   Counts,
@@ -22,6 +24,7 @@ import type {
   JobQuery,
   LeaseRenewal,
   Memo,
+  MovedBooks,
   News,
   OutboxPage,
   OutboxVerdict,
@@ -38,6 +41,13 @@ import type {
 } from '../contract.ts';
 import { Chains, HandOutRoom } from '../rules.ts';
 import { StoreTime } from '../store-time.ts';
+import {
+  archiveForgot,
+  archiveMark,
+  booksMoved,
+  booksToMove,
+  forgottenInArchive,
+} from './books.ts';
 import { applyChained } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
 import { copyOf, MemoryData } from './data.ts';
@@ -178,8 +188,9 @@ class MemoryStore implements Store {
 
   async history(jobId: string, after: number, limit: number): Promise<StoredEntry[]> {
     this.#begin();
-    const from = Math.max(0, after);
-    return copyOf(this.#data.books.get(jobId)?.slice(from, from + limit) ?? []);
+    const book = this.#data.books.get(jobId) ?? [];
+    const from = Math.max(0, after + 1 - (book[0]?.seq ?? 0));
+    return copyOf(book.slice(from, from + limit));
   }
 
   async events(after: number, limit: number): Promise<EventPage> {
@@ -190,6 +201,30 @@ class MemoryStore implements Store {
   async latestPosition(): Promise<number> {
     this.#begin();
     return this.#data.feed.length;
+  }
+
+  async booksToMove(endedForMs: number, limit: number): Promise<BookPage> {
+    return booksToMove(this.#data, this.#begin() - endedForMs, limit);
+  }
+
+  async booksMoved(books: MovedBooks): Promise<void> {
+    this.#begin();
+    booksMoved(this.#data, books);
+  }
+
+  async archived(jobId?: string): Promise<ArchiveMark> {
+    this.#begin();
+    return archiveMark(this.#data, jobId);
+  }
+
+  async forgottenInArchive(limit: number): Promise<string[]> {
+    this.#begin();
+    return forgottenInArchive(this.#data, limit);
+  }
+
+  async archiveForgot(jobIds: readonly string[]): Promise<void> {
+    this.#begin();
+    archiveForgot(this.#data, jobIds);
   }
 
   async due(limit: number): Promise<DuePage> {

@@ -10,7 +10,7 @@ import type {
   DeadLetter,
   DeadLetterQuery,
   EventPage,
-  JobEvent,
+  HistoryRow,
   JobQuery,
   OutboxEvent,
   StoredSchedule,
@@ -19,7 +19,7 @@ import type {
   StuckQuery,
 } from '../contract.ts';
 import { addressKey } from '../memory/inbox.ts';
-import { entriesOf, type HistoryRow, type ScheduleRow, scheduleOf } from '../rows.ts';
+import { bookOf, type EventsRow, eventPageOf, type ScheduleRow, scheduleOf } from '../rows.ts';
 import type { Connections } from './connections.ts';
 import { jobList } from './job-list.ts';
 import { type JobRow, jobOf, type TaskRow, taskOf } from './rows.ts';
@@ -103,10 +103,7 @@ export class Reads {
 
   async history(jobId: string, after: number, limit: number): Promise<StoredEntry[]> {
     const rows = await this.#connections.read<HistoryRow>('read-history', jobId, after, limit);
-    return rows
-      .flatMap(entriesOf)
-      .filter(({ seq }) => seq > after)
-      .slice(0, limit);
+    return bookOf(rows, after, limit);
   }
 
   async loads(): Promise<ReadonlyMap<string, number>> {
@@ -128,16 +125,7 @@ export class Reads {
       ] as const;
       return (await Promise.all(asked))[1];
     }, 'each');
-    const events: JobEvent[] = [];
-    let position = after;
-    for (const row of rows) {
-      if (events.length >= limit) break;
-      ({ position } = row);
-      const { id: jobId, client, correlation: correlationId } = row;
-      for (const entry of entriesOf(row))
-        events.push({ position, jobId, client, correlationId, entry });
-    }
-    return { events, position };
+    return eventPageOf(rows, after, limit);
   }
 
   async runnable(offered: readonly BlueprintId[], limit: number): Promise<string[]> {
@@ -228,13 +216,6 @@ function idsOf(rows: readonly { readonly id: string }[]): string[] {
 
 function namesOf(offered: readonly BlueprintId[]): [string[], number[]] {
   return [offered.map(({ name }) => name), offered.map(({ version }) => version)];
-}
-
-interface EventsRow extends HistoryRow {
-  readonly position: number;
-  readonly id: string;
-  readonly client: string;
-  readonly correlation: string;
 }
 
 type Metadata = Pick<OutboxEvent, 'client' | 'exchange' | 'sequence' | 'correlationId' | 'trace'>;

@@ -122,6 +122,10 @@ function writesOf({ jobs, cuts }: Gone, at: number): Write[] {
       'ended-delete',
       jobs.map(({ id }) => id),
     ),
+    ...listWrite(
+      'archive-forget',
+      jobs.map(({ id }) => id),
+    ),
     ...listWrite('counters-add', [...sums.keys()], [...sums.values()]),
     { name: 'counters-fold', parameters: [] },
     // What goes may have held the latest instant.

@@ -235,8 +235,9 @@ function runsOf(records: readonly RecordOf<'history'>[]): RecordOf<'history'>[][
 }
 
 const marks: Shelf<'mark'> = {
-  from: "(VALUES ('position'), ('time')) AS m",
-  read: `SELECT 'position' AS name, CASE WHEN is_called THEN last_value ELSE 0 END AS value FROM positions
+  from: "(VALUES ('moved'), ('position'), ('time')) AS m",
+  read: `SELECT 'moved' AS name, coalesce((SELECT value FROM marks WHERE name = 'moved'), 0) AS value
+    UNION ALL SELECT 'position', CASE WHEN is_called THEN last_value ELSE 0 END FROM positions
     UNION ALL SELECT 'time', greatest(
       coalesce((SELECT value FROM marks WHERE name = 'time'), 0),
       coalesce((SELECT at FROM history ORDER BY position DESC LIMIT 1), 0))
@@ -263,7 +264,7 @@ export const settling = [
 export const tables = [
   ...['inputs', 'jobs', 'ended_jobs', 'classes', 'tasks', 'history', 'idempotency', 'reservations'],
   ...['inbox', 'seen', 'addresses', 'letters', 'memos', 'attributes', 'workers', 'blueprints'],
-  ...['counters', 'marks', 'outbox_events', 'outbox_dlq', 'schedules'],
+  ...['counters', 'marks', 'outbox_events', 'outbox_dlq', 'schedules', 'archived_books'],
 ];
 
 export const shelves: Shelves = {
@@ -292,6 +293,7 @@ export const shelves: Shelves = {
   ),
   schedule: plain('schedule', 'schedules', named('name')),
   history,
+  archived_book: plain('archived_book', 'archived_books', named('job')),
   counter: {
     ...plain('counter', 'counters', 'name'),
     from: `(${counters}) AS c`,

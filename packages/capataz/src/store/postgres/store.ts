@@ -5,8 +5,10 @@ import type { InboxItem } from '../../core/signal.ts';
 import type { WorkerRecord } from '../../core/worker.ts';
 import { canonicalJson, type JsonValue } from '../../std/json.ts';
 import type {
+  ArchiveMark,
   BlueprintId,
   BlueprintOffer,
+  BookPage,
   Capabilities,
   CausesQuery,
   Counts,
@@ -20,6 +22,7 @@ import type {
   JobQuery,
   LeaseRenewal,
   Memo,
+  MovedBooks,
   News,
   OutboxPage,
   OutboxVerdict,
@@ -35,6 +38,7 @@ import type {
   WorkOutcome,
 } from '../contract.ts';
 import { scheduleOutcome } from '../rows.ts';
+import { archiveMark, booksMoved, booksToMove } from './books.ts';
 import type { Connections } from './connections.ts';
 import { causes, counts, duePage } from './gauges.ts';
 import type { Partitions } from './partitions.ts';
@@ -132,6 +136,27 @@ export class OpenPostgresStore implements Store {
 
   latestPosition(): Promise<number> {
     return this.#reads.latestPosition();
+  }
+
+  booksToMove(endedForMs: number, limit: number): Promise<BookPage> {
+    return booksToMove(this.#others, this.#givenNow(), endedForMs, limit);
+  }
+
+  booksMoved(books: MovedBooks): Promise<void> {
+    return booksMoved(this.#others, books, this.#givenNow());
+  }
+
+  archived(jobId?: string): Promise<ArchiveMark> {
+    return archiveMark(this.#others, jobId);
+  }
+
+  async forgottenInArchive(limit: number): Promise<string[]> {
+    const rows = await this.#others.read<{ job: string }>('archive-forgotten', limit);
+    return rows.map(({ job }) => job);
+  }
+
+  async archiveForgot(jobIds: readonly string[]): Promise<void> {
+    await this.#others.write('archive-forgot', jobIds);
   }
 
   due(limit: number): Promise<DuePage> {

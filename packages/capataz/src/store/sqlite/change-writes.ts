@@ -77,7 +77,6 @@ function endJob(
   }
   state.statements.run('ended-insert', n, ...rowOf(job, texts));
   state.release(n);
-  if (state.history === 'off') state.forget(n);
   state.count(`ended:${ends}`);
   if (timedOut) state.count('timed_out');
   return cancelled;

@@ -14,7 +14,6 @@ import type { Parcel, TextRef } from './texts.ts';
 export interface WriterOptions {
   readonly database: string;
   readonly synchronous: 'full' | 'normal';
-  readonly history: 'keep' | 'off';
 }
 
 /** `at` is the store's now when the verb was called. */
@@ -66,8 +65,19 @@ export type Operation = { readonly at: number } & (
     })
   | { readonly type: 'take_over'; readonly graceMs: number }
   | { readonly type: 'forget_ended'; readonly what: Forget }
+  | MovedMessage
+  | { readonly type: 'archive_forgot'; readonly jobIds: readonly string[] }
   | { readonly type: 'close' }
 );
+
+/** Rows of books that were moved, or are wanted nowhere. */
+export interface MovedMessage {
+  readonly type: 'books_moved';
+  readonly positions: readonly number[];
+  /** Jobs with the last sequence of what lies in the archive; none where it is wanted nowhere. */
+  readonly archived: readonly (readonly [job: string, seq: number])[];
+  readonly position: number;
+}
 
 export interface CommitOperation {
   readonly type: 'commit';

@@ -23,8 +23,6 @@ export type SqliteStoreOptions = StorePlace & {
    * death of the process; the loss of power may take the last commits, and no more.
    */
   readonly synchronous?: 'full' | 'normal';
-  /** `off`: the history of a job is deleted when the job ends. Default `keep`. */
-  readonly history?: 'keep' | 'off';
 };
 
 /**
@@ -32,14 +30,14 @@ export type SqliteStoreOptions = StorePlace & {
  * @throws CapatazError STORE_IN_USE, STORE_NEWER, STORE_MOVED, STORE_INCOMPLETE, STORE_UNAVAILABLE
  */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
-  const { clock, synchronous = 'full', history = 'keep' } = options;
+  const { clock, synchronous = 'full' } = options;
   const paths = storePaths(options);
   createFolder(paths);
   const lock = new StoreLock(paths, clock.now());
   try {
     const lastStored = prepare(paths.database, synchronous);
     const place = new DatabasePlace(paths.database, clock);
-    const writing = { database: paths.database, synchronous, history };
+    const writing = { database: paths.database, synchronous };
     const writer = await WriterKeeper.start({ options: writing, place, clock });
     const reads = new Reads(openReading(paths.database));
     const time = new StoreTime(clock, lastStored);

@@ -1,6 +1,7 @@
 import { unreachable } from '../../std/assert.ts';
 import { Chains, HandOutRoom } from '../rules.ts';
 import { beside } from './beside.ts';
+import { booksMoved } from './books.ts';
 import type { FoundJob } from './change-plan.ts';
 import { applyChange } from './changes.ts';
 import { applyClaim, applyStart } from './claims.ts';
@@ -59,6 +60,12 @@ export function applyOperation(state: WriterState, operation: Operation, bag: Te
       return saveMemo(state, operation);
     case 'forget_ended':
       return forgetEnded(state, operation.what, at);
+    case 'books_moved':
+      booksMoved(state, operation, at);
+      return null;
+    case 'archive_forgot':
+      statements.run('archive-forgot', JSON.stringify(operation.jobIds));
+      return null;
     case 'close':
       statements.run('mark-raise', 'time', at);
       return null;
@@ -83,10 +90,10 @@ function applyCommit(
   });
   for (const start of operation.starts) applyStart(state, start, at);
   for (const { jobId, book } of operation.notes) {
-    const open = state.statements.get<{ n: number }>('job-find', jobId);
-    const job = open ?? state.statements.get<{ n: number }>('ended-find', jobId);
-    const isKept = open !== undefined || state.history === 'keep';
-    if (job !== undefined && isKept) state.write(job.n, openBook(book, texts), at);
+    const job =
+      state.statements.get<{ n: number }>('job-find', jobId) ??
+      state.statements.get<{ n: number }>('ended-find', jobId);
+    if (job !== undefined) state.write(job.n, openBook(book, texts), at);
   }
   const letters = operation.letters.map((letter) => postLetter(state, letter, texts, at));
   const room = new HandOutRoom();

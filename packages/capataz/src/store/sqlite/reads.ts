@@ -14,8 +14,8 @@ import type {
   DeadLetter,
   DeadLetterQuery,
   EventPage,
+  HistoryRow,
   JobCauses,
-  JobEvent,
   JobQuery,
   OutboxEvent,
   OutboxPage,
@@ -24,7 +24,14 @@ import type {
   StuckAttempt,
   StuckQuery,
 } from '../contract.ts';
-import { deadlinesOf, entriesOf, type HistoryRow, type ScheduleRow, scheduleOf } from '../rows.ts';
+import {
+  bookOf,
+  deadlinesOf,
+  type EventsRow,
+  eventPageOf,
+  type ScheduleRow,
+  scheduleOf,
+} from '../rows.ts';
 import { deadlineList, isRunnable, PhaseCounter } from '../rules.ts';
 import { jobList } from './job-list.ts';
 import { type JobRow, jobOf, type TaskRow, taskOf } from './rows.ts';
@@ -119,29 +126,12 @@ export class Reads {
 
   history(jobId: string, after: number, limit: number): StoredEntry[] {
     const rows = this.statements.all<HistoryRow>('read-history', jobId, after, limit);
-    return rows
-      .flatMap(entriesOf)
-      .filter(({ seq }) => seq > after)
-      .slice(0, limit);
+    return bookOf(rows, after, limit);
   }
 
   events(after: number, limit: number): EventPage {
     const rows = this.statements.all<EventsRow>('read-events', after, limit);
-    const events: JobEvent[] = [];
-    let position = after;
-    for (const row of rows) {
-      if (events.length >= limit) break;
-      ({ position } = row);
-      for (const entry of entriesOf(row))
-        events.push({
-          position,
-          jobId: row.id,
-          client: row.client,
-          correlationId: row.correlation,
-          entry,
-        });
-    }
-    return { events, position };
+    return eventPageOf(rows, after, limit);
   }
 
   runnable(offered: readonly BlueprintId[], limit: number): string[] {
@@ -365,13 +355,6 @@ function causesOf(
       .filter(({ worker }) => worker !== null && knownWorkers.has(worker))
       .map(({ id }) => id),
   };
-}
-
-interface EventsRow extends HistoryRow {
-  readonly position: number;
-  readonly id: string;
-  readonly client: string;
-  readonly correlation: string;
 }
 
 interface EventRow {

@@ -65,6 +65,7 @@ function forget(state: WriterState, due: readonly EndedRow[]): string[] {
     state.statements.run('input-delete', n);
     state.statements.run('attributes-delete', id);
     state.statements.run('seen-delete', n);
+    state.statements.run('archive-forget', id);
     state.release(n);
     state.count(`ended:${status}`, -1);
     const error = code === null ? null : { code, message: '' };

@@ -25,10 +25,13 @@ export type Shelves = { readonly [K in RecordKind]: Shelf<K> };
 const jobNumber =
   'coalesce((SELECT n FROM jobs WHERE id = :job), (SELECT n FROM ended_jobs WHERE id = :job))';
 
-/** A table whose columns are those of the record, but for the job, which is a number here. */
+/** Tables that name the job by its id: their rows may outlive it. */
+const byId: readonly string[] = ['idempotency', 'archived_books'];
+
+/** A table whose columns are those of the record, but for the job, which is a number elsewhere. */
 function plain<K extends RecordKind>(kind: K, table: string, order: string): Shelf<K> {
   const names = columnsOf(kind).map(([name]) => name);
-  const isNumbered = names.includes('job') && table !== 'idempotency';
+  const isNumbered = names.includes('job') && !byId.includes(table);
   const values = names.map((name) => (isNumbered && name === 'job' ? jobNumber : `:${name}`));
   const insert = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${values.join(', ')})`;
   const columns = names.map((name) => (isNumbered && name === 'job' ? 'i.id AS job' : `t.${name}`));
@@ -148,10 +151,11 @@ const tasks: Shelf<'task'> = {
 };
 
 const marks: Shelf<'mark'> = {
-  from: "(SELECT 'position' UNION ALL SELECT 'time')",
-  read: `SELECT 'position' AS name, max(
+  from: "(SELECT 'moved' UNION ALL SELECT 'position' UNION ALL SELECT 'time')",
+  read: `SELECT 'moved' AS name, coalesce((SELECT value FROM counters WHERE name = 'moved'), 0) AS value
+    UNION ALL SELECT 'position', max(
       coalesce((SELECT value FROM counters WHERE name = 'position'), 0),
-      coalesce((SELECT max(position) FROM history), 0)) AS value
+      coalesce((SELECT max(position) FROM history), 0))
     UNION ALL SELECT 'time', max(
       coalesce((SELECT value FROM counters WHERE name = 'time'), 0),
       coalesce((SELECT at FROM history ORDER BY position DESC LIMIT 1), 0))`,
@@ -175,7 +179,7 @@ function canonicalText(json: string | number | null | undefined): string | null 
   return typeof json === 'string' ? canonicalJson(JSON.parse(json)) : null;
 }
 
-const counters = "counters WHERE name NOT IN ('time', 'position') AND value <> 0";
+const counters = "counters WHERE name NOT IN ('time', 'position', 'moved') AND value <> 0";
 
 export const shelves: Shelves = {
   blueprint: plain('blueprint', 'blueprints', 'name, version'),
@@ -203,6 +207,7 @@ export const shelves: Shelves = {
   dead_letter: withCanonical(plain('dead_letter', 'outbox_dlq', 't.id')),
   schedule: plain('schedule', 'schedules', 'name'),
   history: plain('history', 'history', 't.position'),
+  archived_book: plain('archived_book', 'archived_books', 'job'),
   counter: {
     ...plain('counter', 'counters', 'name'),
     from: counters,

@@ -13,10 +13,8 @@ import { systemClock } from '../../std/clock.ts';
 import { storeSuite } from '../../testing/store-suite.ts';
 import {
   changeOf,
-  claimOf,
   commit,
   dispatching,
-  ending,
   newJob,
   read,
   second,
@@ -24,7 +22,7 @@ import {
   types,
 } from '../../testing/store-suite-kit.ts';
 import { VirtualClock } from '../../testing/virtual-clock.ts';
-import { describeHolder, openSqliteStore, type SqliteStore } from './index.ts';
+import { describeHolder, openSqliteStore } from './index.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { statementText } from './statements.ts';
 
@@ -261,32 +259,6 @@ describe('the SQLite database', () => {
       assert.ok(statSync(wal).size < grown / 2, 'what a slow reader made it grow is cut off');
       await store.close();
       assert.ok(!existsSync(wal));
-    }));
-
-  it('with history off, the book goes with the job, and positions go on', () =>
-    inFolder(async (folder) => {
-      const open = (): Promise<SqliteStore> =>
-        openSqliteStore({ folder, clock: systemClock, history: 'off' });
-      let store = await open();
-      const job = await store1(store, dispatching('a'));
-      const { position } = await store.events(0, 9);
-      await store.commit({ claims: [claimOf()] });
-      const [task] = await store.heldBy('w1');
-      await store1(store, ending(job, task ?? null));
-      await store.commit({ notes: [{ jobId: 'a', entries: [{ type: 'signal_refused' }] }] });
-      assert.deepEqual(
-        [await store.history('a', 0, 9), (await store.events(0, 9)).events],
-        [[], []],
-      );
-      await store.close();
-      store = await open();
-      await store1(store, dispatching('b'));
-      const page = await store.events(position, 9);
-      assert.deepEqual(
-        page.events.map(({ jobId }) => jobId),
-        ['b'],
-      );
-      await store.close();
     }));
 
   it('idempotency keys that have run out are swept, those of open jobs are kept', () =>

@@ -7,11 +7,14 @@ export const statementText = sqlTexts(new URL('./statements/', import.meta.url))
 /** The statements of one connection, each prepared when it is first needed and kept. */
 export class Statements {
   readonly #database: DatabaseSync;
+  readonly #texts: (name: string) => string;
   readonly #prepared = new Map<string, StatementSync>();
   readonly #composed = new Map<string, StatementSync>();
 
-  constructor(database: DatabaseSync) {
+  /** `texts`: by name; default: the store's. */
+  constructor(database: DatabaseSync, texts = statementText) {
     this.#database = database;
+    this.#texts = texts;
   }
 
   run(name: string, ...parameters: SQLInputValue[]): { changes: number; rowid: number } {
@@ -63,7 +66,7 @@ export class Statements {
   #statement(name: string): StatementSync {
     let statement = this.#prepared.get(name);
     if (statement === undefined) {
-      statement = this.#database.prepare(statementText(name));
+      statement = this.#database.prepare(this.#texts(name));
       this.#prepared.set(name, statement);
     }
     return statement;

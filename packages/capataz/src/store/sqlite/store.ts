@@ -5,8 +5,10 @@ import type { InboxItem } from '../../core/signal.ts';
 import type { WorkerRecord } from '../../core/worker.ts';
 import { canonicalJson, type JsonValue } from '../../std/json.ts';
 import type {
+  ArchiveMark,
   BlueprintId,
   BlueprintOffer,
+  BookPage,
   Capabilities,
   CausesQuery,
   Counts,
@@ -20,6 +22,7 @@ import type {
   JobQuery,
   LeaseRenewal,
   Memo,
+  MovedBooks,
   OutboxPage,
   OutboxVerdict,
   ScheduleChange,
@@ -36,6 +39,7 @@ import type {
 import { unavailable } from '../refusals.ts';
 import { scheduleOutcome } from '../rows.ts';
 import type { StoreTime } from '../store-time.ts';
+import { archiveMark, booksToMove, movedMessage } from './books.ts';
 import { duePage } from './due.ts';
 import { decodeOutcome, encodeWork } from './encode.ts';
 import { outage } from './errors.ts';
@@ -200,6 +204,28 @@ export class OpenSqliteStore implements SqliteStore {
 
   async latestPosition(): Promise<number> {
     return this.#read((reads) => reads.latestPosition());
+  }
+
+  async booksToMove(endedForMs: number, limit: number): Promise<BookPage> {
+    return this.#read((reads) => booksToMove(reads, this.#time.now() - endedForMs, limit));
+  }
+
+  async booksMoved(books: MovedBooks): Promise<void> {
+    await this.#write({ ...movedMessage(books), at: this.#time.now() });
+  }
+
+  async archived(jobId?: string): Promise<ArchiveMark> {
+    return this.#read((reads) => archiveMark(reads, jobId));
+  }
+
+  async forgottenInArchive(limit: number): Promise<string[]> {
+    return this.#read(({ statements }) =>
+      statements.all<{ job: string }>('archive-forgotten', limit).map(({ job }) => job),
+    );
+  }
+
+  async archiveForgot(jobIds: readonly string[]): Promise<void> {
+    await this.#write({ type: 'archive_forgot', at: this.#time.now(), jobIds });
   }
 
   async due(limit: number): Promise<DuePage> {

@@ -1,4 +1,4 @@
-import type { BookMessage, WriterOptions } from './messages.ts';
+import type { BookMessage } from './messages.ts';
 import type { Statements } from './statements.ts';
 import { textAt } from './texts.ts';
 
@@ -20,7 +20,6 @@ export function openBook({ count, entries, lost }: BookMessage, texts: readonly 
  */
 export class WriterState {
   readonly statements: Statements;
-  readonly history: WriterOptions['history'];
   readonly #classIds = new Map<string, number>();
   readonly #added = new Map<string, number>();
   /** The last sequence in the book of jobs that were written to lately; this is the only writer. */
@@ -30,9 +29,8 @@ export class WriterState {
   /** Whether anybody may wait for a share. */
   hasWaiters = false;
 
-  constructor(statements: Statements, history: WriterOptions['history']) {
+  constructor(statements: Statements) {
     this.statements = statements;
-    this.history = history;
     this.reload();
   }
 
@@ -100,12 +98,6 @@ export class WriterState {
   #rememberSeq(job: number, seq: number): void {
     if (this.#lastSeqs.size >= 50_000) this.#lastSeqs.clear();
     this.#lastSeqs.set(job, seq);
-  }
-
-  forget(job: number): void {
-    this.statements.run('history-delete', job);
-    this.#lastSeqs.delete(job);
-    this.keepPosition();
   }
 
   /** Positions are never given twice, even where the rows that had them are gone. */

@@ -31,9 +31,9 @@ class Writer {
   /** What the state remembers may be of a transaction that was rolled back. */
   #isStale = false;
 
-  constructor({ database, synchronous, history }: WriterOptions) {
+  constructor({ database, synchronous }: WriterOptions) {
     this.#database = openWriting(database, synchronous);
-    this.#state = new WriterState(new Statements(this.#database), history);
+    this.#state = new WriterState(new Statements(this.#database));
   }
 
   /** All in one transaction; where one of them turns out to be a bug, each in one of its own. */

@@ -1,0 +1,2 @@
+-- $1 ids
+DELETE FROM books WHERE job = ANY ($1::text[])

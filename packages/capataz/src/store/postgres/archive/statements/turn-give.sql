@@ -1,0 +1,1 @@
+SELECT pg_advisory_unlock(hashtextextended('capataz archive ' || current_schema(), 0))

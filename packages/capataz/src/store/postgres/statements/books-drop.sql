@@ -1,0 +1,2 @@
+-- $1 positions
+DELETE FROM history h USING unnest($1::bigint[]) AS r (position) WHERE h.position = r.position
