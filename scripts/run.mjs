@@ -13,6 +13,7 @@ const commands = {
   build: 'scripts/build.ts',
   reference: 'scripts/reference.ts',
   demo: 'examples/digest/demo.ts',
+  'demo:coding-tasks': 'apps/coding-tasks/demo/main.ts',
   'example:approval': 'examples/approval/demo.ts',
   'example:nightly': 'examples/nightly/demo.ts',
   bench: 'bench/main.ts',

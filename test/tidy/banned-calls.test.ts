@@ -54,6 +54,11 @@ const exceptions: readonly Exception[] = [
     path: `${packageRoot}/bin/capataz.mjs`,
     reason: 'hands the environment on unread when it replaces its own process',
   },
+  {
+    rule: 'environment',
+    path: 'apps/coding-tasks/bin/capataz-coding.mjs',
+    reason: 'hands the environment on unread when it replaces its own process',
+  },
 ];
 
 const isInLibraryOrTest = ({ path }: SourceFile): boolean =>

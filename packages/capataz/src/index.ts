@@ -33,6 +33,8 @@ export {
   type ChildOptions,
   child,
   parallel,
+  refuse,
+  type StayOptions,
   stay,
   type WaitForOptions,
   waitFor,

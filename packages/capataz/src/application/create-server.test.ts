@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { blueprint, CapatazError, finish, waitFor } from 'capataz';
-import { type BusEvent, busSource, createInProcessBus } from 'capataz/bus';
+import { type BusEvent, busSource, createInProcessBus, envelopeCodec } from 'capataz/bus';
 import {
   clientOf,
   createServer,
@@ -399,4 +399,30 @@ test('S-65: subscriptions handle what comes over the bus as long as the server r
   const job = await client.jobs.wait(jobId);
   await server.stop();
   assert.deepEqual([job.status, job.state], ['finished', 'done']);
+});
+
+test('a composition names the codec of the bus that the server makes itself', async () => {
+  const read: string[] = [];
+  const server = await compose({
+    name: 'app',
+    blueprints: [speakingBlueprint('topico', 'dicho')],
+    codec: {
+      encode: (event) => ({ ...envelopeCodec.encode(event), routingKey: `es.${event.name}` }),
+      decode: (message) => {
+        read.push(message.routingKey);
+        return envelopeCodec.decode(message);
+      },
+    },
+    subscriptions: ({ bus }) => [
+      {
+        name: 'listener',
+        source: busSource(bus, { durable: 'listener', exchange: 'topico', patterns: ['es.*'] }),
+        handle: () => undefined,
+      },
+    ],
+  }).start(place());
+  await server.client().jobs.start('speaker');
+  await until(() => read.length > 0);
+  await server.stop();
+  assert.deepEqual(read, ['es.dicho']);
 });

@@ -33,8 +33,17 @@ export {
 export { defaultLimits, type Limits } from '../server/limits.ts';
 export { createLog, type LogOptions } from '../server/log.ts';
 export { check } from '../server/parse/check.ts';
-export { type Answer, type Call, noContent, ok, param, type Route } from '../server/route.ts';
+export {
+  type Answer,
+  type Call,
+  noContent,
+  ok,
+  param,
+  type Route,
+  type Upgrade,
+} from '../server/route.ts';
 export { clientOf } from '../server/routes/client-of.ts';
+export { refuseForeignPages } from '../server/routes/socket.ts';
 export type { Clock } from '../std/clock.ts';
 export type { Log } from '../std/log.ts';
 export type { JobEvent } from '../store/contract.ts';

@@ -52,6 +52,8 @@ export class LiveSession implements Session {
     this.#subscription = await this.#inTime(opening, closeLate);
     void this.#subscription.ended.then(this.#end);
     stop.addEventListener('abort', this.#onStop, { once: true });
+    // It may have come in the moment between the answer and here, which no listener hears of.
+    if (stop.aborted) this.#onStop();
     try {
       await this.#startReplay();
     } catch (error) {

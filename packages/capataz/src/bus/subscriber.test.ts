@@ -240,6 +240,24 @@ test('H-28 stopped while live, waiting, attempting or just after it: no subscrip
   }
 });
 
+test('H-28 stopped in whatever moment after the answer of the bus: no subscription and no timer is left', async () => {
+  for (let turns = 0; turns < 20; turns += 1) {
+    const { source, clock, subscriber } = sceneOf({}, (source) => {
+      source.outcome = 'hang';
+    });
+    await settle();
+    source.answer();
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    let hasStopped = false;
+    void subscriber.stop().then(() => {
+      hasStopped = true;
+    });
+    await settle();
+    assert.ok(hasStopped, `after ${turns} turns`);
+    assert.deepEqual([source.open, clock.pending], [0, 0]);
+  }
+});
+
 test('an attempt without an answer fails after 10 s, and its late answer is closed', async () => {
   const { clock, source, troubles, subscriber } = sceneOf({}, (source) => {
     source.outcome = 'hang';

@@ -169,7 +169,8 @@ function stateOf(entry: HistoryView): string | null {
 function refusedOf({ type, details }: HistoryView): string | null {
   if (type !== 'signal_refused' || typeof details !== 'object' || details === null) return null;
   const what = 'what' in details ? details.what : null;
-  return typeof what === 'string' ? oneLine(what) : null;
+  if (typeof what !== 'string') return null;
+  return oneLine('said' in details ? `${what}: ${details.said}` : what);
 }
 
 /** What was emitted: `order.paid to orders`. */

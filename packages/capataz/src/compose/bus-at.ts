@@ -1,4 +1,4 @@
-import { type Bus, BusError } from '../bus/contract.ts';
+import { type Bus, type BusCodec, BusError } from '../bus/contract.ts';
 import { createPostgresBus } from '../bus/postgres/postgres-bus.ts';
 import { createRabbitBus } from '../bus/rabbit/rabbit-bus.ts';
 import { CapatazError } from '../protocol/errors.ts';
@@ -18,7 +18,7 @@ const kinds = new Map([
  */
 export function busAt(
   url: string,
-  surroundings: { readonly clock: Clock; readonly log: Log },
+  surroundings: { readonly clock: Clock; readonly log: Log; readonly codec?: BusCodec },
 ): Bus {
   const create = kinds.get(URL.canParse(url) ? new URL(url).protocol : '');
   try {

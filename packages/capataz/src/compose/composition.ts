@@ -1,4 +1,4 @@
-import type { Bus } from '../bus/contract.ts';
+import type { Bus, BusCodec } from '../bus/contract.ts';
 import type { SubscriberOptions } from '../bus/subscriber.ts';
 import type { Client } from '../client/index.ts';
 import type { SettingDeclarations, SettingValues } from '../config/setting.ts';
@@ -88,6 +88,8 @@ export interface Composition<
    * that there are; without any, none, and events rest in the outbox until a start with one.
    */
   readonly bus?: Made<Bus, Setup<D>>;
+  /** How events look on the wire of a bus that the server makes itself. Default `envelopeCodec`. */
+  readonly codec?: BusCodec;
   /** Handled from when the server is ready until it stops. One without a clock or a log gets ours. */
   readonly subscriptions?: Made<
     readonly SubscriberOptions[],

@@ -129,13 +129,17 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
  * says yes only once an event is handled, so that what it holds in memory is in the outbox, too.
  * @throws CapatazError CONFIG_INVALID
  */
-async function busOf({ bus, subscriptions }: Composition, setup: Setup): Promise<Bus | null> {
-  if (bus !== undefined) return made(bus, setup);
-  const { config, clock, log } = setup;
-  if (config.busUrl !== null) return busAt(config.busUrl, { clock, log });
+async function busOf(
+  { bus, codec, subscriptions }: Composition,
+  { config, ...setup }: Setup,
+): Promise<Bus | null> {
+  if (bus !== undefined) return made(bus, { config, ...setup });
+  const { clock, log } = setup;
+  const options = { clock, log, ...(codec === undefined ? {} : { codec }) };
+  if (config.busUrl !== null) return busAt(config.busUrl, options);
   return subscriptions === undefined
     ? null
-    : createInProcessBus({ clock, log, confirm: 'handled' });
+    : createInProcessBus({ ...options, confirm: 'handled' });
 }
 
 async function startParts(

@@ -179,6 +179,8 @@ function perform(step: Step, action: Action, data: JsonObject): string | null {
       return beginSleep(step, action, data);
     case 'stay':
       throw fault(step, 'returned stay, which only the row of a signal may');
+    case 'refuse':
+      throw fault(step, 'returned refuse, which only the row of a signal may');
     case 'finish':
       step.set({
         data,

@@ -1,9 +1,11 @@
-import { jsonWeight } from '../std/json.ts';
+import { cleanText, type JsonObject, jsonWeight } from '../std/json.ts';
 import { applyAction, enterState, toFailed } from './advance.ts';
 import type { Action } from './any-action.ts';
 import type { Blueprint, Row } from './blueprint.ts';
 import { checkedEmission, checkTarget, maxPayload } from './checks.ts';
+import type { Emission } from './emit.ts';
 import { HandlerView } from './handler.ts';
+import type { HistoryEntry } from './history.ts';
 import type {
   Answer,
   ApprovalWait,
@@ -31,7 +33,7 @@ import type { StayAction } from './wait-actions.ts';
 const rememberedDecisions = 10;
 
 export function onOutside(step: Step, signal: OutsideSignal): RefusalReason | null {
-  const refusal = takeSignal(step, signal, signal.actor);
+  const refusal = takeSignal(step, signal, signal.actor, signal.id);
   if (refusal === 'signal_not_expected' && step.blueprint.early.has(signal.name)) {
     return keepForLater(step, signal);
   }
@@ -50,16 +52,20 @@ function keepForLater(step: Step, { id, name, data }: OutsideSignal): null {
 }
 
 /** Refused where nothing in the present wait, and no row of the state, takes it. */
-function takeSignal(step: Step, { name, data }: Answer, actor: string): RefusalReason | null {
+function takeSignal(
+  step: Step,
+  { name, data }: Answer,
+  actor: string,
+  id: string,
+): RefusalReason | null {
   const { wait, state } = step.job;
   if (wait === null || isEnginesOwn(wait)) return 'signal_not_expected';
-  const taken = { type: 'signal_taken', state, reason: name, actor } as const;
+  const taken = { type: 'signal_taken', state, reason: name, actor, details: { id } } as const;
   const target =
     'signals' in wait && Object.hasOwn(wait.signals, name) ? wait.signals[name] : undefined;
   const row = target ?? step.state.rows.get(name);
   if (row !== undefined) {
-    step.note(taken);
-    return applyRow(step, row, { name, data });
+    return applyRow(step, row, { name, data }, taken);
   }
   if (wait.type !== 'event' || !resets(wait, name, false)) return 'signal_not_expected';
   step.note(taken);
@@ -86,14 +92,20 @@ function isEnginesOwn(wait: Wait): boolean {
 }
 
 /** A row that throws changes nothing: its sender is told, and the job waits on. */
-function applyRow(step: Step, row: Row, answer: Answer): RefusalReason | null {
+function applyRow(step: Step, row: Row, answer: Answer, taken: Taken): RefusalReason | null {
   if (typeof row === 'string') {
+    step.note(taken);
     leaveFor(step, row, answer);
     return null;
   }
   try {
     const view = viewOf(step, answer);
     const action = typeof row === 'function' ? row(view, answer) : row;
+    if (action?.type === 'refuse') {
+      step.said = cleanText(action.reason);
+      return 'row_refused';
+    }
+    step.note(action?.type === 'stay' ? noted(taken, action) : taken);
     if (action?.type === 'stay') return staying(step, action, view, answer);
     if (waitsForPlace(step, action)) return 'row_full';
     step.leaveWait();
@@ -112,6 +124,12 @@ function waitsForPlace(step: Step, action: Action): boolean {
   return (shares.onLimit ?? 'queue') === 'queue' && fullKey(step, shares) !== null;
 }
 
+type Taken = Omit<HistoryEntry, 'details'> & { readonly details: JsonObject };
+
+function noted(taken: Taken, { note }: StayAction<string>): Taken {
+  return note === undefined ? taken : { ...taken, details: { ...taken.details, note } };
+}
+
 function viewOf(step: Step, answer: Answer): HandlerView {
   const { context, blueprint } = step;
   return new HandlerView({ ...step.job, answer }, { ...context, stores: blueprint.stores });
@@ -125,8 +143,16 @@ function staying(step: Step, action: StayAction<string>, view: HandlerView, answ
   step.set({ data });
   for (const emission of view.emissions) step.emit(checkedEmission(emission));
   const { wait } = step.job;
-  if (wait?.type === 'event') resetSilence(step, wait, answer.name, true);
+  if (wait?.type === 'event') {
+    const { ask } = action;
+    if (ask !== undefined) step.set({ wait: asking(wait, checkedEmission(ask)) });
+    resetSilence(step, wait, answer.name, true);
+  }
   return null;
+}
+
+function asking(wait: EventWait, emit: Emission): EventWait {
+  return wait.poll === null ? wait : { ...wait, poll: { ...wait.poll, emit } };
 }
 
 /** The job is shown in another state and waits on. */
@@ -238,11 +264,13 @@ export function onInbox(step: Step, { items, at }: InboxSignal): RefusalReason |
 function takeEarly(step: Step, { id, name, body }: InboxItem): boolean {
   const signal = { name, data: body };
   // Tried on a step of its own first: a refusal must leave no trace on this one.
-  const refusal = takeSignal(new Step(step.job, step.blueprint, step.context), signal, 'early');
+  const signalId = id.replace(/^signal:/, '');
+  const trial = new Step(step.job, step.blueprint, step.context);
+  const refusal = takeSignal(trial, signal, 'early', signalId);
   if (refusal === 'signal_not_expected') return false;
   if (refusal === null) {
     step.take(id);
-    takeSignal(step, signal, 'early');
+    takeSignal(step, signal, 'early', signalId);
     return true;
   }
   // It lies there until the next wait, or a mended row, takes it.

@@ -11,6 +11,7 @@ import type {
   ApprovalAction,
   ChildAction,
   ParallelAction,
+  RefuseAction,
   StayAction,
   WaitForAction,
 } from './wait-actions.ts';
@@ -29,6 +30,7 @@ export type Action<S extends string = string> = MayHold<S> &
     | WaitForAction<S>
     | SleepAction<S>
     | StayAction<S>
+    | RefuseAction
     | FinishAction
     | FailAction
     | RetryAction

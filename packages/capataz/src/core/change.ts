@@ -5,9 +5,14 @@ import type { InboxItem, RefusalReason, Timer, TimerName } from './signal.ts';
 import type { TaskEnd, TaskStatus } from './status.ts';
 
 /** What `decide` answers: the whole effect of a signal as plain data, or a named refusal. */
-export type Decision =
-  | ({ readonly type: 'change' } & Change)
-  | { readonly type: 'refusal'; readonly reason: RefusalReason };
+export type Decision = ({ readonly type: 'change' } & Change) | Refusal;
+
+export interface Refusal {
+  readonly type: 'refusal';
+  readonly reason: RefusalReason;
+  /** What the row of the signal said. */
+  readonly said?: string;
+}
 
 /**
  * One step of a job. The store applies all of it or nothing. `job.version` is the version that the

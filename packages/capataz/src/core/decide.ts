@@ -63,7 +63,7 @@ export function decide(
   const refusal = apply(step, signal);
   return refusal === null
     ? { type: 'change', ...step.toChange() }
-    : { type: 'refusal', reason: refusal };
+    : { type: 'refusal', reason: refusal, ...(step.said === null ? {} : { said: step.said }) };
 }
 
 /** What a signal meets in a status: it applies, or this is why it changes nothing. */

@@ -239,6 +239,7 @@ export const refusalReasons = {
   signal_not_expected: 'The job does not wait for this signal.',
   signal_seen: 'A signal with this id was taken already.',
   row_failed: 'The row of this signal threw; the job waits on.',
+  row_refused: 'The row of this signal refuses it; the job waits on.',
   row_full: 'The row of this signal needs a place under a key that is full; the job waits on.',
   too_many_early: 'Too many early signals lie in the inbox of the job.',
   nothing_to_decide: 'The job waits for no decision.',

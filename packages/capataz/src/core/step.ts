@@ -58,6 +58,8 @@ export interface LeaseOffer {
 /** A change in the making: collects what one signal does to one job. */
 export class Step {
   job: Job;
+  /** Why a row refused its signal. */
+  said: string | null = null;
   readonly context: DecideContext;
   readonly #blueprint: Blueprint | null;
   readonly #history: HistoryEntry[] = [];

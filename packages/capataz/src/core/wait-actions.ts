@@ -120,19 +120,42 @@ export interface StayAction<S extends string = string> {
   readonly type: 'stay';
   readonly reduce: Reduce | undefined;
   readonly in: S | undefined;
+  readonly note: string | undefined;
+  readonly ask: Emission | undefined;
 }
 
 /** Changes `data` in place. */
 export type Reduce = (data: JsonObject, signal: { name: string; data: JsonValue }) => void;
 
+export interface StayOptions<S extends string> {
+  /** Shows the job in another state, a sub-state or its parent, without entering it. */
+  readonly in?: S;
+  /** Stands with the signal in the job's book. */
+  readonly note?: string;
+  /** What the poll of the wait emits from now on; its rhythm stays. */
+  readonly ask?: Emission;
+}
+
 /**
  * In a row: takes the signal, keeps the wait and its deadlines.
  * @param reduce changes `job.data` in place
- * @param options `in` shows the job in another state, a sub-state or its parent, without entering it
  */
 export function stay<const S extends string = never>(
   reduce?: Reduce,
-  options: { readonly in?: S } = {},
+  { in: state, note, ask }: StayOptions<S> = {},
 ): StayAction<S> {
-  return { type: 'stay', reduce, in: options.in };
+  return { type: 'stay', reduce, in: state, note, ask };
+}
+
+export interface RefuseAction {
+  readonly type: 'refuse';
+  readonly reason: string;
+}
+
+/**
+ * In a row that is a function: the signal changes nothing, and silence goes on. Its sender is told
+ * the reason (SIGNAL_REFUSED), which also stands in the job's book.
+ */
+export function refuse(reason: string): RefuseAction {
+  return { type: 'refuse', reason };
 }

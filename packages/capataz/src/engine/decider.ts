@@ -35,12 +35,18 @@ export interface Address {
   readonly inbox?: true;
   readonly signal: (task: Task | null, inbox: readonly InboxItem[]) => Signal;
   /** Written to the book when the signal is refused. */
-  readonly onRefusal?: (reason: RefusalReason, job: Job) => Note['entries'];
+  readonly onRefusal?: (reason: RefusalReason, job: Job, said?: string) => Note['entries'];
 }
 
 export type Applied =
   | { readonly type: 'done'; readonly before: Job; readonly job: Job; readonly change: Change }
-  | { readonly type: 'refused'; readonly reason: RefusalReason; readonly job: Job | null }
+  | {
+      readonly type: 'refused';
+      readonly reason: RefusalReason;
+      readonly job: Job | null;
+      /** What the row of a signal said. */
+      readonly said?: string;
+    }
   /** The job's blueprint is not held here: another instance, or time, has to deal with it. */
   | { readonly type: 'not_held'; readonly job: Job };
 
@@ -249,7 +255,7 @@ export class Decider {
     const blueprint = this.#parts.registry.find(job.blueprint, job.blueprintVersion);
     if (blueprint === null && needsBlueprint(signal, job)) return { type: 'not_held', job };
     const decision = decide(job, signal, blueprint, this.#context(job, full));
-    if (decision.type === 'refusal') return { type: 'refused', reason: decision.reason, job };
+    if (decision.type === 'refusal') return { ...decision, type: 'refused', job };
     return { before: job, change: decision };
   }
 
@@ -280,7 +286,7 @@ export class Decider {
     const { id } = answer.job;
     const admission = this.#refusals.admit(id);
     if (admission === 'no') return [];
-    const entries = onRefusal(answer.reason, answer.job);
+    const entries = onRefusal(answer.reason, answer.job, answer.said);
     if (admission === 'yes') return [{ jobId: id, entries }];
     return [{ jobId: id, entries: entries.map((entry) => ({ ...entry, details: moreLeftOut })) }];
   }

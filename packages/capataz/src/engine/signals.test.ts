@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { finish, sleep, transition } from '../core/action.ts';
 import { type Blueprint, type BlueprintDefinition, blueprint } from '../core/blueprint.ts';
 import { holding } from '../core/share-actions.ts';
-import { stay, type WaitForOptions, waitFor } from '../core/wait-actions.ts';
+import { refuse, stay, type WaitForOptions, waitFor } from '../core/wait-actions.ts';
 import type { JsonValue } from '../std/json.ts';
 import { startWorld, type World } from './fixtures.ts';
 import type { SentSignal } from './ports.ts';
@@ -26,6 +26,12 @@ function listener(options: WaitForOptions<Names> = {}, extras: Extras = {}): Blu
             data.ticks = Number(data.ticks ?? 0) + Number(by ?? 1);
           }),
           back: stay(undefined, { in: 'listen' }),
+          strange: () => refuse('it is odd'),
+          told: (_job, { data }) =>
+            stay(undefined, {
+              note: 'told once more',
+              ask: { exchange: 'x', name: 'ask', payload: data },
+            }),
           choose: (_job, { data }) => transition(data === 'odd' ? 'odd' : 'more'),
           broken: () => {
             throw new Error('a broken row');
@@ -85,6 +91,47 @@ test('S-59 a named signal leads to a state, which sees it', async () => {
   assert.equal(await send(world, { jobId: id }, 'stop', { data: { why: 'enough' } }), 'taken');
   const { state, result } = await world.job(id);
   assert.deepEqual([state, result], ['done', { name: 'stop', data: { why: 'enough' } }]);
+});
+
+test('a row refuses a signal: its sender and the book have the reason, and silence goes on', async () => {
+  const { world, id } = await begin();
+  await world.advance(59_000);
+  const to = { jobId: id };
+  const sent = { client: 'client-1', to, name: 'strange', id: 's-1', data: null, actor: 'bot' };
+  const [answer] = await world.engine.signals.send([sent]);
+  assert.equal(answer?.type, 'refused');
+  assert.deepEqual(answer.error.toBody(), {
+    error: 'it is odd',
+    code: 'SIGNAL_REFUSED',
+    details: {
+      reason: 'row_refused',
+      said: 'it is odd',
+      status: 'waiting_for_event',
+      state: 'listen',
+    },
+  });
+  const [entry] = await world.entries(id, 'signal_refused');
+  assert.partialDeepStrictEqual(entry, {
+    ...{ reason: 'row_refused', state: 'listen', actor: 'bot' },
+    details: { what: 'signal strange', id: 's-1', said: 'it is odd' },
+  });
+  await world.advance(1_001);
+  assert.equal((await world.job(id)).state, 'silent');
+});
+
+test('a row that stays notes why, and changes what the poll asks, not when', async () => {
+  const { world, id } = await begin(
+    listener({ poll: { every: '40s', emit: { exchange: 'x', name: 'ask', payload: 'first' } } }),
+  );
+  await world.advance(20_000);
+  assert.equal(await send(world, { jobId: id }, 'told', { id: 's-2', data: 'second' }), 'taken');
+  const [entry] = await world.entries(id, 'signal_taken');
+  assert.deepEqual(entry?.details, { id: 's-2', note: 'told once more' });
+  const { wait } = await world.job(id);
+  assert.ok(wait?.type === 'event');
+  assert.equal(wait.poll?.emit?.payload, 'second');
+  await world.advance(20_001);
+  assert.equal((await world.entries(id, 'polled')).length, 1);
 });
 
 test('S-59 the same id again changes nothing, also in one batch, and is answered as taken', async () => {
@@ -301,10 +348,13 @@ test('S-59 the refusal of a signal names those that the job takes, and the one t
     const sent = { client: 'client-1', to: { jobId: id }, name, id: name, data: null };
     const [answer] = await world.engine.signals.send([{ ...sent, actor: 'bot' }]);
     assert(answer?.type === 'refused');
-    assert.deepEqual(answer.error.details?.takes, ['tick', 'back', 'choose', 'broken', 'stop']);
+    assert.deepEqual(answer.error.details?.takes, [
+      ...['tick', 'back', 'strange', 'told', 'choose', 'broken', 'stop'],
+    ]);
     return answer.error.message;
   };
-  const takes = 'The job does not wait for this signal. It takes tick, back, choose, broken, stop';
+  const takes =
+    'The job does not wait for this signal. It takes tick, back, strange, told, choose, broken, stop';
   assert.equal(await refusal('chose'), `${takes}; did you mean choose?`);
   assert.equal(await refusal('something'), takes);
 });

@@ -1,4 +1,5 @@
 import { takenSignals } from '../core/answers.ts';
+import type { HistoryEntry } from '../core/history.ts';
 import type { Job, Task } from '../core/job.ts';
 import { type InboxItem, type RefusalReason, refusalReasons, type Signal } from '../core/signal.ts';
 import { isFinal } from '../core/status.ts';
@@ -103,9 +104,17 @@ function outside(jobId: string, { name, id, data, actor }: SentSignal): Address 
     jobId,
     signalId: id,
     signal: () => ({ type: 'outside', name, id, data, actor }),
-    onRefusal: (reason) =>
-      reason === 'signal_seen' ? [] : refusalEntries(reason, `signal ${name}`, actor),
+    onRefusal: (reason, { state }, said) =>
+      reason === 'signal_seen' ? [] : [refusedSignal({ name, id, actor }, { reason, state, said })],
   };
+}
+
+function refusedSignal(
+  { name, id, actor }: Pick<SentSignal, 'name' | 'id' | 'actor'>,
+  { reason, state, said }: { reason: RefusalReason; state: string; said: string | undefined },
+): HistoryEntry {
+  const details = { what: `signal ${name}`, id, ...(said === undefined ? {} : { said }) };
+  return { type: 'signal_refused', reason, state, actor, details };
 }
 
 function refusalEntries(reason: RefusalReason, what: string, actor: string): Note['entries'] {
@@ -151,10 +160,15 @@ function signalRefusal(
   takes: readonly string[],
 ): CapatazError {
   if (applied?.type !== 'refused') return blueprintMissing();
-  const { reason, job } = applied;
-  const details = { reason, ...(job === null ? {} : { status: job.status, state: job.state }) };
+  const { reason, job, said } = applied;
+  const details = {
+    reason,
+    ...(said === undefined ? {} : { said }),
+    ...(job === null ? {} : { status: job.status, state: job.state }),
+  };
   if (job !== null && isFinal(job.status))
     return new CapatazError('ALREADY_FINAL', `job ${job.id} is ${job.status} already`, details);
+  if (said !== undefined) return new CapatazError('SIGNAL_REFUSED', said, details);
   if (reason !== 'signal_not_expected' || takes.length === 0)
     return new CapatazError('SIGNAL_REFUSED', refusalReasons[reason], details);
   const message = `${refusalReasons[reason]} ${taking(name, takes)}`;

@@ -16,4 +16,5 @@ export { type FaultName, faultNames } from './sim/faults.ts';
 export type { Cuts } from './sim/plan.ts';
 export type { SimResult } from './sim/scenario.ts';
 export { findSeed, type SimSkill, type Trial, tryOut } from './sim/trial.ts';
+export { until } from './until.ts';
 export { VirtualClock } from './virtual-clock.ts';

@@ -53,9 +53,13 @@ export function socketRoutes(context: ServerContext): Route[] {
 /**
  * A browser lets any page open a WebSocket anywhere, other than what it does with requests, whose answers
  * it keeps from pages of another origin. Who sends no Origin is no page.
+ * For the `admit` of an application's own sockets, too. @param publicUrl as the setting says
  * @throws FORBIDDEN
  */
-function refuseForeignPages({ headers }: FastifyRequest, publicUrl: string | null): void {
+export function refuseForeignPages(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  publicUrl: string | null,
+): void {
   const { origin, host } = headers;
   if (origin === undefined) return;
   const own = [`http://${host}`, `https://${host}`];

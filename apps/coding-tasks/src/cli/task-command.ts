@@ -1,0 +1,183 @@
+import { type ApplicationCommand, type CommandContext, UsageError } from 'capataz/server';
+import { z } from 'zod';
+import type { ServerMessage } from '../contract/client.ts';
+import { GatewayClient } from './gateway-client.ts';
+
+interface Call {
+  readonly gateway: GatewayClient;
+  readonly context: CommandContext;
+  readonly options: z.infer<typeof taskOptions>;
+}
+
+const text = z.string().min(1);
+const taskOptions = z.object({
+  repository: text.optional(),
+  branch: text.optional(),
+  approval: z.boolean().default(true),
+  request: text.optional(),
+  plan: text.optional(),
+  hash: text.optional(),
+  comment: text.optional(),
+});
+
+const taskView = z.looseObject({
+  taskId: z.string(),
+  estado: z.string(),
+  prompt: z.string(),
+  repositorioOrigen: z.string(),
+  plan: z
+    .object({ planId: z.string(), hash: z.string(), plan: z.record(z.string(), z.json()) })
+    .nullable(),
+  aprobadoPor: z.string().nullable(),
+  resultado: z.record(z.string(), z.json()),
+});
+
+const actions: Readonly<Record<string, (call: Call, argument: string) => Promise<void>>> = {
+  new: begin,
+  show,
+  approve,
+  reject,
+  cancel,
+  watch,
+};
+
+/** A word, then what it needs: a prompt for `new`, else the id of a task. */
+export const taskCommand: ApplicationCommand = {
+  name: 'task <action> [argument]',
+  description:
+    'Coding tasks, by way of the gateway: new <prompt>, list, show|approve|reject|cancel|watch <id>.',
+  needsServer: false,
+  options: [
+    { flags: '--repository <url>', description: 'new: the repository that the task is about.' },
+    { flags: '--branch <name>', description: "new: the branch. Default: the remote's HEAD." },
+    { flags: '--no-approval', description: 'new: carry the plan out without asking.' },
+    { flags: '--request <id>', description: 'new: your own id; the same one makes one task.' },
+    { flags: '--plan <id>', description: 'approve, reject: the plan that you have seen.' },
+    { flags: '--hash <hash>', description: 'approve: of the plan as it was shown.' },
+    { flags: '--comment <text>', description: 'reject: what is wrong; another plan is made.' },
+  ],
+  async run(context) {
+    const { gatewayUrl, userToken } = context.settings;
+    const token = typeof userToken === 'string' ? userToken : null;
+    const gateway = new GatewayClient({ url: String(gatewayUrl), token });
+    const options = taskOptions.parse(context.options);
+    const [word = '', argument] = context.arguments;
+    const call = { gateway, context, options };
+    if (word === 'list') return list(call);
+    const action = Object.hasOwn(actions, word) ? actions[word] : undefined;
+    if (action === undefined)
+      throw new UsageError(`"${word}" is none of list, ${Object.keys(actions).join(', ')}`);
+    if (argument === undefined)
+      throw new UsageError(`task ${word}: ${word === 'new' ? 'the prompt' : 'the id'} is missing`);
+    return action(call, argument);
+  },
+};
+
+async function begin({ gateway, context, options }: Call, prompt: string): Promise<void> {
+  if (options.repository === undefined) throw new UsageError('task new: --repository is missing');
+  const answer = await gateway.request('POST', '/tareas', {
+    prompt,
+    repositorioOrigen: options.repository,
+    ...(options.branch === undefined ? {} : { ramaDestino: options.branch }),
+    ...(options.request === undefined ? {} : { solicitudId: options.request }),
+    reglas: { requiereAprobacionPlan: options.approval },
+  });
+  const { taskId } = z.object({ taskId: z.string() }).parse(answer);
+  if (context.asJson) return context.print.json({ taskId });
+  context.print.line(taskId);
+}
+
+async function list({ gateway, context }: Call): Promise<void> {
+  const answer = await gateway.request('GET', '/tareas');
+  const { tareas } = z.object({ tareas: z.array(taskView) }).parse(answer);
+  if (context.asJson) return context.print.json(tareas);
+  const rows = tareas.map((task) => [task.taskId, task.estado, firstLine(task.prompt)]);
+  context.print.table(['TASK', 'STATE', 'PROMPT'], rows);
+}
+
+async function show({ gateway, context }: Call, id: string): Promise<void> {
+  const task = await read(gateway, id);
+  if (context.asJson) return context.print.json(task);
+  const { print } = context;
+  print.line(`${task.taskId}  ${task.estado}`);
+  print.line(`${task.repositorioOrigen}: ${firstLine(task.prompt)}`);
+  if (task.plan !== null) {
+    const { planId, hash, plan } = task.plan;
+    print.line(`plan ${planId}, hash ${hash}`);
+    // As it was produced: what is approved is this and nothing else.
+    print.line(JSON.stringify(plan, null, 2));
+  }
+  print.line(JSON.stringify(task.resultado, null, 2));
+}
+
+/** Names the plan that was seen: one that has replaced it since is not approved by mistake. */
+async function approve({ gateway, context, options }: Call, id: string): Promise<void> {
+  const { plan, hash } = options;
+  if (plan === undefined && hash === undefined)
+    throw new UsageError('task approve: name what you have seen with --plan or --hash');
+  const planId = plan ?? (await planWithHash(gateway, id, hash ?? ''));
+  await gateway.request('POST', taskPath(id, 'aprobar'), {
+    planId,
+    ...(hash === undefined ? {} : { hash }),
+  });
+  done(context, 'approved');
+}
+
+async function reject({ gateway, context, options }: Call, id: string): Promise<void> {
+  const { plan: planId, comment } = options;
+  if (planId === undefined) throw new UsageError('task reject: --plan is missing');
+  await gateway.request('POST', taskPath(id, 'rechazar'), {
+    planId,
+    ...(comment === undefined ? {} : { comentario: comment }),
+  });
+  done(context, comment === undefined ? 'rejected' : 'rejected; another plan is being made');
+}
+
+async function cancel({ gateway, context, options }: Call, id: string): Promise<void> {
+  const { comment } = options;
+  const body = comment === undefined ? {} : { motivo: comment };
+  await gateway.request('POST', taskPath(id, 'cancelar'), body);
+  done(context, 'cancelled');
+}
+
+async function watch({ gateway, context }: Call, id: string): Promise<void> {
+  await gateway.follow((message) => {
+    if (message.payload.taskId !== id) return false;
+    if (context.asJson) context.print.json(message);
+    else context.print.line(lineOf(message));
+    return message.tipo === 'TAREA_FINALIZADA';
+  });
+}
+
+async function planWithHash(gateway: GatewayClient, id: string, hash: string): Promise<string> {
+  const { plan } = await read(gateway, id);
+  if (plan?.hash === hash) return plan.planId;
+  throw new UsageError(
+    `task approve: the plan that waits has another hash: ${plan?.hash ?? 'none'}`,
+  );
+}
+
+async function read(gateway: GatewayClient, id: string): Promise<z.infer<typeof taskView>> {
+  return taskView.parse(await gateway.request('GET', taskPath(id)));
+}
+
+function taskPath(id: string, action?: string): string {
+  return `/tareas/${encodeURIComponent(id)}${action === undefined ? '' : `/${action}`}`;
+}
+
+function done({ print, asJson }: CommandContext, word: string): void {
+  if (asJson) print.json({ done: word });
+  else print.line(word);
+}
+
+function lineOf({ tipo, payload }: ServerMessage): string {
+  if (tipo === 'ACTUALIZACION_PROGRESO')
+    return `${payload.datosAdicionales?.estado ?? ''}  ${payload.mensaje}`;
+  if (tipo === 'TAREA_FINALIZADA')
+    return `${payload.estado}  ${JSON.stringify(payload.resultado, null, 2)}`;
+  return `ERROR  ${payload.mensaje}`;
+}
+
+function firstLine(words: string): string {
+  return words.split('\n', 1)[0] ?? '';
+}

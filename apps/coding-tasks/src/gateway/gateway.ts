@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto';
+import { CapatazError } from 'capataz';
+import {
+  type Bus,
+  BusError,
+  busSource,
+  type EventHandler,
+  type SubscriberOptions,
+} from 'capataz/bus';
+import type { Client } from 'capataz/client';
+import type { Clock, Log } from 'capataz/server';
+import type { ServerMessage } from '../contract/client.ts';
+import { busEvent, exchangeOf, type Message, readMessage } from '../contract/messages.ts';
+import { exchanges, originators } from '../contract/names.ts';
+import type { Payload } from '../contract/payloads.ts';
+import { blueprintName } from '../task/blueprint.ts';
+import { stateMessage, type TaskView, taskView } from './view.ts';
+
+export interface GatewayOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly newId: () => string;
+  /** Users who see all tasks. */
+  readonly reviewers: readonly string[];
+  /** Of this gateway among several: each is told everything. */
+  readonly name: string;
+}
+
+export interface Connected {
+  readonly bus: Bus;
+  /** Of the orchestrator's server: what tasks there are, and where they stand. */
+  readonly client: () => Client;
+}
+
+export type UserActionName =
+  | 'tarea.crear'
+  | 'tarea.aprobar_plan'
+  | 'tarea.rechazar_plan'
+  | 'tarea.cancelar';
+
+/** Somebody who is told what happens. */
+export interface Listener {
+  readonly user: string;
+  tell(message: ServerMessage): void;
+}
+
+export type ActionOutcome = Payload<'tarea.accion_atendida'>;
+
+/** For the orchestrator's answer; after it the action is under way, and its outcome is told later. */
+const answerMs = 10_000;
+/** Tasks whose state a client is told when it comes (back). */
+const shownTasks = 50;
+
+/**
+ * Users on one side, the bus on the other. It keeps no truth: what a task is comes from the
+ * orchestrator whenever somebody asks.
+ */
+export class Gateway {
+  readonly #options: GatewayOptions;
+  readonly #listeners = new Set<Listener>();
+  readonly #pending = new Map<string, (outcome: ActionOutcome) => void>();
+  #connected: Connected | null = null;
+
+  constructor(options: GatewayOptions) {
+    this.#options = options;
+  }
+
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
+  get log(): Log {
+    return this.#options.log;
+  }
+
+  /** @returns what it has to hear from now on */
+  connect(connected: Connected): SubscriberOptions {
+    this.#connected = connected;
+    const durable = `${originators.gateway}.${this.#options.name}`;
+    const patterns = ['tarea.estado_cambiado', 'tarea.accion_atendida'];
+    return {
+      name: 'gateway',
+      source: busSource(connected.bus, { durable, exchange: exchanges.results, patterns }),
+      handle: this.#onNews,
+    };
+  }
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** A client's request id names the task, so that a request that is sent again makes no second one. */
+  taskIdFor(user: string, requestId: string | undefined): string {
+    if (requestId === undefined) return this.#options.newId();
+    const hash = createHash('sha256')
+      .update(JSON.stringify([user, requestId]))
+      .digest('hex');
+    const [a, b, c, d] = [
+      hash.slice(0, 8),
+      hash.slice(8, 12),
+      hash.slice(13, 16),
+      hash.slice(17, 20),
+    ];
+    // Version 8 of RFC 9562: made by a rule of one's own.
+    return `${a}-${b}-8${c}-8${d}-${hash.slice(20, 32)}`;
+  }
+
+  /**
+   * Puts what a user wants on the bus, in his name, and waits a while for what becomes of it.
+   * @returns null where the orchestrator has not answered yet
+   * @throws CapatazError UNAVAILABLE where the bus is down
+   */
+  async act<N extends UserActionName>(
+    user: string,
+    { taskId, name, payload }: { taskId: string; name: N; payload: Payload<N> },
+  ): Promise<ActionOutcome | null> {
+    const traceId = this.#options.newId();
+    const answered = Promise.withResolvers<ActionOutcome | null>();
+    const cancel = this.clock.after(answerMs, () => answered.resolve(null));
+    this.#pending.set(traceId, answered.resolve);
+    try {
+      const owned = { ...payload, usuario: user };
+      const { clock } = this;
+      const originator = originators.gateway;
+      const message = { name, taskId, traceId, time: clock.now(), originator, payload: owned };
+      // Name and payload belong together.
+      await this.#publish(message as Message);
+      return await answered.promise;
+    } finally {
+      cancel();
+      this.#pending.delete(traceId);
+    }
+  }
+
+  /** @throws JOB_NOT_FOUND also for a task of somebody else */
+  async task(user: string, taskId: string): Promise<TaskView> {
+    const job = await this.#client().jobs.get(taskId);
+    const task = taskView(job);
+    if (task !== null && this.#maySee(user, task.usuario)) return task;
+    throw new CapatazError('JOB_NOT_FOUND', `there is no task ${taskId}`);
+  }
+
+  /** The newest ones, oldest first. A reviewer's are everybody's. */
+  async tasks(user: string): Promise<TaskView[]> {
+    const isReviewer = this.#options.reviewers.includes(user);
+    const { jobs } = await this.#client().jobs.list({
+      blueprint: blueprintName,
+      limit: shownTasks,
+      ...(isReviewer ? {} : { attributes: { usuario: user } }),
+    });
+    return jobs.flatMap((job) => taskView(job) ?? []).reverse();
+  }
+
+  #client(): Client {
+    if (this.#connected === null) throw new CapatazError('NOT_READY', 'the gateway is starting');
+    return this.#connected.client();
+  }
+
+  #maySee(user: string, owner: string): boolean {
+    return user === owner || this.#options.reviewers.includes(user);
+  }
+
+  async #publish(message: Message): Promise<void> {
+    if (this.#connected === null) throw new CapatazError('NOT_READY', 'the gateway is starting');
+    try {
+      await this.#connected.bus.publish(exchangeOf(message.name), busEvent(message));
+    } catch (error) {
+      // A dead letter is answered like any other outcome.
+      if (error instanceof BusError && error.code === 'given_up') return;
+      this.log.warn('the bus does not take what a user wants', { error, job: message.taskId });
+      throw new CapatazError('NOT_READY', 'the message bus is down; try again later');
+    }
+  }
+
+  readonly #onNews: EventHandler = (event) => {
+    const read = readMessage(event);
+    if (!read.ok) return { deadLetter: read.problem };
+    const { message } = read;
+    if (message.name === 'tarea.estado_cambiado') this.#onState(message);
+    if (message.name === 'tarea.accion_atendida') this.#onOutcome(message);
+    return undefined;
+  };
+
+  #onState({ taskId, payload }: Message<'tarea.estado_cambiado'>): void {
+    const { usuario, estado, solicitudId, resultado, motivo } = payload;
+    const message = stateMessage({ taskId, estado, solicitudId, resultado, motivo });
+    for (const listener of this.#listeners)
+      if (this.#maySee(listener.user, usuario)) listener.tell(message);
+  }
+
+  #onOutcome({ taskId, payload }: Message<'tarea.accion_atendida'>): void {
+    const waiting = this.#pending.get(payload.traceIdAccion);
+    if (waiting !== undefined) return waiting(payload);
+    // Nobody waits any more: a refusal still has to be told.
+    if (payload.aceptada) return;
+    for (const listener of this.#listeners)
+      if (listener.user === payload.usuario) listener.tell(refusalMessage(taskId, payload));
+  }
+}
+
+export function refusalMessage(
+  taskId: string,
+  { accion, motivo }: ActionOutcome,
+  solicitudId?: string,
+): ServerMessage {
+  const mensaje = `${accion} was refused: ${motivo ?? 'unknown reason'}`;
+  const request = solicitudId === undefined ? {} : { solicitudId };
+  return { tipo: 'ERROR', payload: { mensaje, taskId, ...request } };
+}

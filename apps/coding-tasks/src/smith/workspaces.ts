@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Git } from '../performer/git.ts';
+
+/** Where a turn of an agent happens. */
+export interface Workspace {
+  readonly folder: string;
+  /** The branch that is checked out, and its own to write. */
+  readonly branch: string;
+}
+
+export interface WorkspaceRequest {
+  readonly repository: string;
+  readonly branch: string;
+  /** The commit that the turn starts from. */
+  readonly start: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A worktree lives exactly as long as a turn of an agent, always at the same place for one branch
+ * (agents file their sessions under the folder), and starts from a commit that was noted before: a
+ * turn that is begun again after a crash does not meet what the first one left half done.
+ */
+export interface Workspaces {
+  /** Removes what a killed service left behind. Call it once, before anything else. */
+  sweep(): Promise<void>;
+  /** Brings the copy of the repository up to date with a full ref, or HEAD. @returns its commit */
+  fetch(repository: string, ref: string, signal: AbortSignal): Promise<string>;
+  /** Makes a worktree, hands it over, and removes it whatever happens. */
+  using<T>(request: WorkspaceRequest, work: (workspace: Workspace) => Promise<T>): Promise<T>;
+  /** Commits what the agent has not committed. @returns the branch's last commit */
+  seal(workspace: Workspace, message: string): Promise<string>;
+  diff(workspace: Workspace, from: string): Promise<string>;
+  /** Brings the branch to where the repository came from, whatever was there under its name. */
+  push(request: Omit<WorkspaceRequest, 'start'>): Promise<void>;
+}
+
+export function createWorkspaces(root: string, git: Git): Workspaces {
+  return new GitWorkspaces(root, git);
+}
+
+class GitWorkspaces implements Workspaces {
+  readonly #copies: string;
+  readonly #trees: string;
+  readonly #git: Git;
+  /** Git locks a copy while it fetches into it; a second fetch would fail instead of waiting. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(root: string, git: Git) {
+    this.#copies = join(root, 'repositories');
+    this.#trees = join(root, 'worktrees');
+    this.#git = git;
+  }
+
+  async sweep(): Promise<void> {
+    rmSync(this.#trees, { recursive: true, force: true });
+    mkdirSync(this.#trees, { recursive: true, mode: 0o700 });
+    mkdirSync(this.#copies, { recursive: true, mode: 0o700 });
+    for (const name of readdirSync(this.#copies)) {
+      const folder = join(this.#copies, name);
+      // A clone that was cut off has its name only once it is whole.
+      if (!name.endsWith('.git')) rmSync(folder, { recursive: true, force: true });
+      else {
+        await this.#git.run(['worktree', 'prune', '--expire', 'now'], { folder });
+        removeLocks(folder);
+      }
+    }
+  }
+
+  fetch(repository: string, ref: string, signal: AbortSignal): Promise<string> {
+    return this.#inTurn(repository, async () => {
+      const folder = await this.#copyOf(repository, signal);
+      await this.#git.run(['fetch', '--no-tags', 'origin', '--', ref], { folder, signal });
+      return this.#git.run(['rev-parse', 'FETCH_HEAD'], { folder, signal });
+    });
+  }
+
+  async using<T>(
+    { repository, branch, start, signal }: WorkspaceRequest,
+    work: (workspace: Workspace) => Promise<T>,
+  ): Promise<T> {
+    const copy = await this.#inTurn(repository, () => this.#copyOf(repository, signal));
+    const folder = join(this.#trees, shortHash(`${repository}#${branch}`));
+    await this.#inTurn(repository, () => this.#remove(copy, folder));
+    try {
+      await this.#inTurn(repository, () =>
+        this.#git.run(['worktree', 'add', '--force', '-B', branch, folder, start], {
+          folder: copy,
+          signal,
+        }),
+      );
+      return await work({ folder, branch });
+    } finally {
+      await this.#inTurn(repository, () => this.#remove(copy, folder));
+    }
+  }
+
+  async seal({ folder, branch }: Workspace, message: string): Promise<string> {
+    // An agent may have left the branch, or be in the middle of a merge: what counts is what lies there.
+    await this.#git.run(['add', '--all'], { folder });
+    const { code } = await this.#git.ask(['diff', '--cached', '--quiet'], { folder });
+    if (code !== 0) {
+      await this.#git.run(['commit', '--no-verify', '--no-gpg-sign', '-m', message], { folder });
+    }
+    const commit = await this.#git.run(['rev-parse', 'HEAD'], { folder });
+    await this.#git.run(['checkout', '-q', '-B', branch], { folder });
+    return commit;
+  }
+
+  diff({ folder }: Workspace, from: string): Promise<string> {
+    return this.#git.run(['diff', '--no-ext-diff', '--no-textconv', `${from}...HEAD`], { folder });
+  }
+
+  async push({ repository, branch, signal }: Omit<WorkspaceRequest, 'start'>): Promise<void> {
+    const folder = await this.#copyOf(repository, signal);
+    const refs = `refs/heads/${branch}:refs/heads/${branch}`;
+    await this.#git.run(['push', '--no-verify', '--force', 'origin', refs], { folder, signal });
+  }
+
+  async #copyOf(repository: string, signal: AbortSignal): Promise<string> {
+    const folder = join(this.#copies, `${shortHash(repository)}.git`);
+    if (existsSync(folder)) return folder;
+    const unfinished = `${folder}.unfinished`;
+    const call = { folder: this.#copies, signal };
+    rmSync(unfinished, { recursive: true, force: true });
+    await this.#git.run(['init', '-q', '--bare', unfinished], call);
+    await this.#git.run(['remote', 'add', 'origin', repository], { folder: unfinished, signal });
+    renameSync(unfinished, folder);
+    return folder;
+  }
+
+  async #remove(copy: string, folder: string): Promise<void> {
+    rmSync(folder, { recursive: true, force: true });
+    await this.#git.run(['worktree', 'prune', '--expire', 'now'], { folder: copy });
+  }
+
+  async #inTurn<T>(repository: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(repository) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    this.#turns.set(
+      repository,
+      mine.catch(() => undefined),
+    );
+    return mine;
+  }
+}
+
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/** A git that was killed leaves its locks, and no other git is at work here yet. */
+function removeLocks(copy: string): void {
+  for (const path of globSync('{*.lock,refs/**/*.lock,worktrees/*/*.lock}', { cwd: copy })) {
+    rmSync(join(copy, path), { force: true });
+  }
+}
