@@ -199,8 +199,8 @@ export const jobMutants: readonly Mutant[] = [
     edits: [
       {
         file: 'store/memory/data.ts',
-        find: 'seq: book.length + 1',
-        replace: 'seq: book.length + 2',
+        find: 'seq: before + row.length + 1',
+        replace: 'seq: before + row.length + 2',
       },
     ],
   },
