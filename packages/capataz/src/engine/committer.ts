@@ -134,11 +134,10 @@ export class Committer {
    * @returns whether there was anything to ask for.
    */
   tryClaim(ticket: Ticket): boolean {
+    // Also where something is to be claimed: another may have taken that, and queued more.
+    if (this.#isBehind) this.handOutSoon();
     const matches = this.#lobby.claim(ticket);
-    if (matches.length === 0) {
-      if (this.#isBehind) this.handOutSoon();
-      return false;
-    }
+    if (matches.length === 0) return false;
     // A failed commit has told the ticket; its poll goes on waiting.
     this.#run({}, matches, []).catch(() => undefined);
     return true;

@@ -170,6 +170,23 @@ test('B-017 two instances: 1,000 rounds of a poll at one and a job at the other 
   }
 });
 
+test('B-017 two instances: a poll that claims what the other has taken gets what that one queued since', async () => {
+  const other = oneTask({ retry: { jitter: 0, base: '1ms' } }, { name: 'other', skill: 'other' });
+  const [one, two] = await startTwo({ blueprints: [exact, other] });
+  const there = await one.worker('there');
+  const here = await two.worker('here', { offer: { skills: ['work', 'other'] } });
+  await heard(one);
+  // Each instance knows that something is queued, and the first hands it out.
+  await two.create('one-task');
+  await heard(one);
+  await there.takeOne();
+  const id = await one.create('other');
+  await heard(one);
+  const poll = here.poll();
+  await one.advance(50);
+  assert.equal((await poll)[0]?.jobId, id);
+});
+
 test('A-60 two instances: many polls at one and many jobs at the other all meet', async () => {
   const [one, two] = await startTwo({ blueprints: [exact] });
   const workers = await Promise.all(
