@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from 'capataz/server';
 import { type CommandOptions, runCommand } from './command.ts';
 import { Place, until } from './fixtures/place.ts';
 import { findStrays, killStrays, ownerVariable } from './strays.ts';
-import { realClock } from './time.ts';
 
 function run(place: Place, script: string, options: Partial<CommandOptions> = {}) {
   const environment = { ...place.environment, [ownerVariable]: place.folder };
   const argv = ['bash', '-c', script] as const;
-  return runCommand({ argv, folder: place.folder, environment }, { clock: realClock, ...options });
+  return runCommand(
+    { argv, folder: place.folder, environment },
+    { clock: systemClock, ...options },
+  );
 }
 
 test('what a command leaves in its group ends with it, and does not hold it open', async () => {

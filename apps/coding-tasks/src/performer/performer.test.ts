@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFaultyBus } from 'capataz/bus';
+import { systemClock } from 'capataz/server';
 import { originators } from '../contract/names.ts';
 import { queues } from '../contract/queues.ts';
 import { Desk } from './fixtures/desk.ts';
 import { Place, until } from './fixtures/place.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import { createPerformer, type PerformerOptions } from './performer.ts';
-import { realClock } from './time.ts';
 import type { Work } from './work.ts';
 
 const verdict = {
@@ -54,7 +54,7 @@ class Bench implements AsyncDisposable {
 
 test('a result that the bus does not take is kept and said later, once', async () => {
   await using bench = new Bench();
-  const bus = createFaultyBus(bench.desk.bus, { clock: realClock });
+  const bus = createFaultyBus(bench.desk.bus, { clock: systemClock });
   await bench.start(
     async () => {
       await bus.disconnect();

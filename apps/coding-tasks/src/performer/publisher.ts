@@ -1,8 +1,8 @@
 import { BusError } from 'capataz/bus';
+import { delay } from 'capataz/server';
 import { exchanges } from '../contract/names.ts';
 import type { ServiceWorld } from '../service.ts';
 import type { Ledger, Result } from './ledger.ts';
-import { pause } from './time.ts';
 
 interface PublisherParts extends ServiceWorld {
   readonly name: string;
@@ -67,7 +67,7 @@ export class Publisher {
       } catch (error) {
         this.#parts.log.warn('a result could not be published yet', { error });
         this.#isAsked = true;
-        await pause(this.#parts.clock, waitMs, this.#stopping.signal);
+        await delay(this.#parts.clock, waitMs, this.#stopping.signal);
         waitMs = Math.min(waitMs * 2, longestWaitMs);
       }
     }

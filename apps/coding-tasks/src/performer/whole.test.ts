@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { chmodSync } from 'node:fs';
 import { test } from 'node:test';
+import { systemClock } from 'capataz/server';
 import { codingServer } from '../application.ts';
 import { exchanges, isTerminal, originators } from '../contract/names.ts';
 import { logModel } from '../feedback/log-model.ts';
@@ -13,7 +14,6 @@ import { createScriptedAgent } from '../smith/scripted-agent.ts';
 import { prepareSmith } from '../smith/service.ts';
 import { taskRecord } from '../task/record.ts';
 import { Place, until } from './fixtures/place.ts';
-import { realClock } from './time.ts';
 
 const sumTest = `cat sum.js && grep -q 'a + b' sum.js || { echo 'not ok 1 - adds'; exit 1; }\n`;
 
@@ -22,7 +22,7 @@ async function whole(place: Place, script: Script, feedbackRounds = 3) {
   chmodSync(place.folder, 0o711);
   const repository = place.repository('shop', { 'test.sh': sumTest });
   const { environment } = place;
-  const options = { clock: realClock, environment };
+  const options = { clock: systemClock, environment };
   const agent = createScriptedAgent(place.write('script.json', JSON.stringify(script)), options);
   const server = await codingServer({
     feedback: () => logModel,
@@ -43,7 +43,7 @@ async function whole(place: Place, script: Script, feedbackRounds = 3) {
   const id = '00000000-0000-4000-8000-000000000001';
   const say = async (name: string, payload: Record<string, string>) => {
     await server.bus?.publish(exchanges.orders, {
-      ...{ id: `${id} ${name}`, job: id, sequence: 0, correlationId: id, time: realClock.now() },
+      ...{ id: `${id} ${name}`, job: id, sequence: 0, correlationId: id, time: systemClock.now() },
       ...{ originator: originators.gateway, name, payload, trace: null },
     });
   };

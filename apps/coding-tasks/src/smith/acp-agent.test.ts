@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from 'capataz/server';
 import { Place } from '../performer/fixtures/place.ts';
-import { realClock } from '../performer/time.ts';
 import { createAcpAgent } from './acp-agent.ts';
 import { type Agent, AgentFailed, type Turn } from './agent.ts';
 
@@ -14,7 +14,7 @@ function agentIn(
   argv: readonly [string, ...string[]] = [process.execPath, fake],
 ): Agent {
   const { environment } = place;
-  return createAcpAgent({ name: 'fake', argv, clock: realClock, environment });
+  return createAcpAgent({ name: 'fake', argv, clock: systemClock, environment });
 }
 
 function turnIn(place: Place, turn: Partial<Turn> = {}): Turn {

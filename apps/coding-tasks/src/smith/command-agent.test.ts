@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { systemClock } from 'capataz/server';
 import { VirtualClock } from 'capataz/testing';
 import { Place, until } from '../performer/fixtures/place.ts';
-import { realClock } from '../performer/time.ts';
 import { AgentFailed, type Turn } from './agent.ts';
 import { checkAgent } from './check-agent.ts';
 import { createCommandAgent } from './command-agent.ts';
@@ -27,7 +27,7 @@ function called(place: Place): { args: string[]; input: string } {
 
 function surroundings(place: Place) {
   const path = `${place.path('bin')}:${place.environment.PATH}`;
-  return { clock: realClock, environment: { ...place.environment, PATH: path } };
+  return { clock: systemClock, environment: { ...place.environment, PATH: path } };
 }
 
 function turnIn(place: Place, turn: Partial<Turn> = {}): Turn {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from 'capataz/server';
 import { gitHubCredential } from '../performer/git-hub-credential.ts';
-import { realClock } from '../performer/time.ts';
 import { GitHubStandIn } from './fixtures/git-hub-stand-in.ts';
 import { Smithy, sumScript } from './fixtures/smithy.ts';
 import { branchForge, createGitHubForge, ForgeError } from './forge.ts';
@@ -10,7 +10,7 @@ const { signal } = new AbortController();
 
 function forgeAt(standIn: GitHubStandIn) {
   return createGitHubForge({
-    ...{ token: 'secret', clock: realClock, webUrl: standIn.url, apiUrl: standIn.url },
+    ...{ token: 'secret', clock: systemClock, webUrl: standIn.url, apiUrl: standIn.url },
   });
 }
 

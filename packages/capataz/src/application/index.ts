@@ -44,7 +44,7 @@ export {
 } from '../server/route.ts';
 export { clientOf } from '../server/routes/client-of.ts';
 export { refuseForeignPages } from '../server/routes/socket.ts';
-export type { Clock } from '../std/clock.ts';
+export { type Clock, delay, systemClock } from '../std/clock.ts';
 export type { Log } from '../std/log.ts';
 export type { JobEvent } from '../store/contract.ts';
 export { createServer, type Server, type StartOptions } from './create-server.ts';
