@@ -138,15 +138,18 @@ export class Scene {
     return systemClock.steady() - began;
   }
 
-  /** What each server answers to somebody who wants to start a job. */
+  /** What each server answers to somebody who wants to start a job; one that it takes counts. */
   async orders(): Promise<Reply[]> {
     const body = JSON.stringify({ initial_data: { log: this.effects, ms: 0 } });
     const headers = { 'content-type': 'application/json' };
-    return Promise.all(
+    const replies = await Promise.all(
       this.#servers.map(({ url }) =>
         ask(`${url}/api/v1/jobs/chaos`, { method: 'POST', headers, body }, 20_000),
       ),
     );
+    for (const { status, body } of replies)
+      if (status === 202) this.#jobs.push(String(JSON.parse(body).job_id));
+    return replies;
   }
 
   /** Everything that was accepted ends, and what the workers did is what the book says. */

@@ -7,6 +7,7 @@ export interface Reply {
   /** 0 where no answer came in time. */
   readonly status: number;
   readonly retryAfter: string | null;
+  readonly body: string;
 }
 
 /** Asks as a probe of an orchestrator of containers does: with patience that ends. */
@@ -19,10 +20,10 @@ export async function ask(
   const cancel = systemClock.after(limitMs, () => abort.abort());
   try {
     const response = await fetch(url, { ...init, signal: abort.signal });
-    await response.arrayBuffer();
-    return { status: response.status, retryAfter: response.headers.get('retry-after') };
+    const body = await response.text();
+    return { status: response.status, retryAfter: response.headers.get('retry-after'), body };
   } catch {
-    return { status: 0, retryAfter: null };
+    return { status: 0, retryAfter: null, body: '' };
   } finally {
     cancel();
   }

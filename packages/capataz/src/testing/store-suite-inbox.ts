@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Job } from '../core/job.ts';
+import type { InboxItem } from '../core/signal.ts';
 import type { Letter, Store } from '../store/contract.ts';
 import { maxEarly } from '../store/rules.ts';
 import {
@@ -129,6 +130,22 @@ export function inboxTests(test: StoreTest): void {
     await store1(store, taken);
     assert.deepEqual(await inboxIds(store, 'b'), []);
   });
+
+  for (const [first, then] of [
+    ['branch', 'signal'],
+    ['signal', 'branch'],
+    ['branch', 'branch'],
+  ] as const)
+    test(`an inbox in which a ${first} lies takes no ${then} of its id`, async ({ store }) => {
+      const put = (job: Job, kind: InboxItem['kind'], body: number) => {
+        const item = { id: 'p', kind, name: 'x', body };
+        const posts = [{ jobId: 'a', item, expiresAfterMs: null }];
+        return store1(store, changeOf(job, { scope: 'tasks', also: alsoOf({ posts }) }));
+      };
+      await put(newJob('a'), first, 1);
+      await put(await read(store, 'a'), then, 2);
+      assert.deepEqual(await store.inbox('a'), [{ id: 'p', kind: first, name: 'x', body: 1 }]);
+    });
 
   test('an ended job has no inbox, nor has the next one of its id', async ({ store }) => {
     const job = await store1(store, addressable('a'));

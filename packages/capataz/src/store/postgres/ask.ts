@@ -133,8 +133,8 @@ async function askBeside(session: Session, touched: Touched) {
   const names = text(touched.keys.map(({ key }) => key));
   const [inbox, seen, letters, addressed, shares, keys, children] = await Promise.all([
     when(isAny, () => {
-      const [all, taken] = [text([...touched.allTasks]), text([...touched.taken])];
-      const parameters = [jobs, all, taken, addresses] as const;
+      const [all, items] = [text([...touched.allTasks]), text([...touched.items])];
+      const parameters = [jobs, all, items, addresses] as const;
       return session.all<ItemRow & { job: string; expires_at: number | null }>(
         'load-inbox',
         ...parameters,

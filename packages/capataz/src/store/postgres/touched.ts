@@ -18,7 +18,8 @@ export class Touched {
   readonly others = new Set<string>();
   /** Ids of tasks that may be queued again, and handed out by the same commit. */
   readonly requeued = new Set<string>();
-  readonly taken = new Set<string>();
+  /** Ids of items that are taken out of an inbox, or put in where one of that id may be already. */
+  readonly items = new Set<string>();
   readonly signals = new Set<string>();
   readonly shares = new Set<string>();
   readonly addresses = new Set<string>();
@@ -84,10 +85,11 @@ export class Touched {
     if (also.signalId !== null) this.signals.add(also.signalId);
     for (const release of also.releases) this.shares.add(release);
     for (const settle of also.settles) this.shares.add(settle.key);
-    for (const take of also.takes) this.taken.add(take);
+    for (const take of also.takes) this.items.add(take);
     for (const post of also.posts) {
       this.jobs.add(post.jobId);
       this.whole.add(post.jobId);
+      this.items.add(post.item.id);
     }
     for (const address of also.keys) this.addresses.add(addressKey(job.client, address));
     for (const child of also.children) this.#change(child);
