@@ -1,0 +1,135 @@
+import type { ServerResponse } from 'node:http';
+import { type Clock, delay } from 'capataz/server';
+import type { MeterEntry } from './meter.ts';
+import type { Behaviour } from './script.ts';
+import type { FakeRequest, Reply, Wire } from './wire.ts';
+
+/** One request on the stage. */
+export interface Scene {
+  readonly request: FakeRequest;
+  readonly wire: Wire;
+  readonly behaviour: Behaviour;
+  readonly reply: Reply;
+  readonly entry: MeterEntry;
+  readonly response: ServerResponse;
+  readonly clock: Clock;
+  /** Aborts when the caller has gone. */
+  readonly gone: AbortSignal;
+}
+
+/** Does to a request what its behaviour says. */
+export async function perform(scene: Scene): Promise<void> {
+  const { behaviour, response } = scene;
+  switch (behaviour.kind) {
+    case 'answer':
+      await delay(scene.clock, behaviour.delayMs, scene.gone);
+      return answer(scene, behaviour.chunkDelayMs);
+    case 'status':
+      return refuse(scene, behaviour);
+    case 'silence':
+      return;
+    case 'reset':
+      response.destroy();
+      return;
+    case 'cut':
+      return cut(scene, behaviour);
+    case 'garbled':
+      return garble(scene);
+    case 'overloaded':
+      return overload(scene);
+  }
+}
+
+async function answer(scene: Scene, chunkDelayMs: number): Promise<void> {
+  const { request, wire, reply, response, clock, gone } = scene;
+  if (gone.aborted) return;
+  if (!request.isStreamed) return send(scene, 200, JSON.stringify(wire.whole(request, reply)));
+  const { head, chunks, tail } = wire.events(request, reply);
+  startStream(scene);
+  response.write(head.join(''));
+  for (const chunk of chunks) {
+    if (chunkDelayMs > 0) await delay(clock, chunkDelayMs, gone);
+    if (gone.aborted) return;
+    response.write(chunk);
+  }
+  response.end(tail.join(''));
+}
+
+function refuse(scene: Scene, behaviour: Extract<Behaviour, { kind: 'status' }>): void {
+  const { status, retryAfter, retryAfterAs, message, code = null } = behaviour;
+  const { response, clock, wire } = scene;
+  if (retryAfter !== undefined) {
+    const date = new Date(clock.now() + retryAfter * 1_000).toUTCString();
+    response.setHeader('retry-after', retryAfterAs === 'date' ? date : String(retryAfter));
+  }
+  send(scene, status, JSON.stringify(wire.error({ type: typeOf(status), message, code })));
+}
+
+async function cut(
+  scene: Scene,
+  { afterChunks, clean }: Extract<Behaviour, { kind: 'cut' }>,
+): Promise<void> {
+  const { request, wire, reply, response } = scene;
+  if (request.isStreamed) {
+    const { head, chunks } = wire.events(request, reply);
+    startStream(scene);
+    await written(response, [...head, ...chunks.slice(0, afterChunks)].join(''));
+  } else {
+    const body = JSON.stringify(wire.whole(request, reply));
+    head(scene, 200, 'application/json').setHeader('content-length', Buffer.byteLength(body));
+    await written(response, body.slice(0, body.length / 2));
+  }
+  if (clean && request.isStreamed) response.end();
+  else response.destroy();
+}
+
+function garble(scene: Scene): void {
+  const { request, wire, reply, response } = scene;
+  if (!request.isStreamed) return send(scene, 200, '{"id":"1","content":[{"type":');
+  const { head, chunks, tail } = wire.events(request, reply);
+  startStream(scene);
+  response.end([...head, ...chunks.slice(0, 1), 'data: {"oops":\n\n', ...tail].join(''));
+}
+
+function overload(scene: Scene): void {
+  const { request, wire, reply, response } = scene;
+  const error = { type: 'overloaded_error', message: 'Overloaded', code: null };
+  if (!request.isStreamed) return send(scene, 529, JSON.stringify(wire.error(error)));
+  const { head, chunks } = wire.events(request, reply);
+  startStream(scene);
+  response.end([...head, ...chunks.slice(0, 1), wire.errorEvent(error)].join(''));
+}
+
+function send(scene: Scene, status: number, body: string): void {
+  head(scene, status, 'application/json').end(body);
+}
+
+function startStream(scene: Scene): void {
+  head(scene, 200, 'text/event-stream').flushHeaders();
+}
+
+function head({ entry, response, wire, reply, clock }: Scene, status: number, type: string) {
+  entry.status = status;
+  response.statusCode = status;
+  response.setHeader('content-type', type);
+  response.setHeader(wire.idHeader, `req_${reply.id}`);
+  // Node would write the machine's time.
+  response.setHeader('date', new Date(clock.now()).toUTCString());
+  return response;
+}
+
+function written(response: ServerResponse, text: string): Promise<void> {
+  return new Promise((resolve) => response.write(text, () => resolve()));
+}
+
+function typeOf(status: number): string {
+  const types: Readonly<Record<number, string>> = {
+    400: 'invalid_request_error',
+    401: 'authentication_error',
+    403: 'permission_error',
+    404: 'not_found_error',
+    429: 'rate_limit_error',
+    529: 'overloaded_error',
+  };
+  return types[status] ?? 'api_error';
+}

@@ -1,0 +1,40 @@
+import { type CountedTokens, noTokens } from './meter.ts';
+import type { Behaviour } from './script.ts';
+import { cutToTokens, tokensOf } from './tokens.ts';
+import type { FakeRequest, Reply } from './wire.ts';
+
+type Answer = Extract<Behaviour, { kind: 'answer' }>;
+
+/** What a request is answered, unless something goes wrong on the way. */
+export function replyTo(request: FakeRequest, given: Behaviour, id: string): Reply {
+  const answer: Partial<Answer> = given.kind === 'answer' ? given : {};
+  const whole = answer.text ?? defaultText(request);
+  const text = cutToTokens(whole, request.maxTokens);
+  const { reasoning = 0, ...usage } = answer.usage ?? {};
+  return {
+    id,
+    text,
+    finish: text === whole ? (answer.finish ?? 'stop') : 'length',
+    usage: {
+      ...noTokens,
+      input: tokensOf(request.input),
+      output: tokensOf(text) + reasoning,
+      ...stated(usage),
+    },
+    reasoning,
+    usageIn: answer.usageIn ?? 'last_chunk',
+  };
+}
+
+export function countedTokens(given: Behaviour, { usage }: Reply): CountedTokens {
+  return given.isCounted ? usage : noTokens;
+}
+
+function defaultText({ prompt }: FakeRequest): string {
+  return `Done, as it was asked for: ${prompt.replaceAll(/\s+/g, ' ').trim().slice(0, 120)}`;
+}
+
+/** Fields that are there but undefined would hide what they are laid over. */
+function stated(usage: Omit<NonNullable<Answer['usage']>, 'reasoning'>): Partial<CountedTokens> {
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,126 @@
+import { APICallError, isJSONValue } from '@ai-sdk/provider';
+import {
+  type FailureReason,
+  ModelError,
+  type ModelErrorDetails,
+  noUsage,
+  type Usage,
+} from './contract.ts';
+import { retryAfterMs } from './retry-after.ts';
+import { ConnectError } from './transport.ts';
+
+/** What is known when a call fails. */
+export interface Circumstances {
+  readonly provider: string;
+  /** Replaced wherever a message repeats it. */
+  readonly key: string | null;
+  readonly now: number;
+  readonly usage: Usage;
+  readonly text: string;
+  readonly providerRequestId: string | null;
+}
+
+const maxMessageChars = 500;
+
+/** The error for records of whatever the SDK threw, or handed over as the error of a stream. */
+export function failureOf(error: unknown, around: Circumstances): ModelError {
+  if (error instanceof ModelError) return error;
+  const known = { usage: around.usage, text: around.text };
+  const fail = (reason: FailureReason, message: string, details: ModelErrorDetails = {}) =>
+    new ModelError(reason, `${around.provider}: ${tidy(message, around.key)}`, {
+      providerRequestId: around.providerRequestId,
+      ...known,
+      ...details,
+    });
+  if (causes(error).some((cause) => cause instanceof ConnectError)) {
+    return fail('unreachable', deepest(error), { wasSent: false, usage: noUsage });
+  }
+  const status = statusOf(error);
+  if (status !== null && !isSuccess(status)) {
+    const headers = APICallError.isInstance(error) ? (error.responseHeaders ?? {}) : {};
+    return fail(reasonOf(status, error), sentenceOf(status, error), {
+      status,
+      retryAfterMs: retryAfterMs(headers, around.now),
+      ...(isUncounted(status) && around.text === '' ? { usage: noUsage } : {}),
+    });
+  }
+  if (isCut(error)) return fail('cut', `the connection ended early: ${deepest(error)}`, { status });
+  return fail('malformed', `not an answer of this wire: ${messageOf(error)}`, { status });
+}
+
+/** The id by which the provider's support finds a request. */
+export function requestIdOf(headers: Readonly<Record<string, string>> | undefined): string | null {
+  return headers?.['request-id'] ?? headers?.['x-request-id'] ?? null;
+}
+
+function reasonOf(status: number, error: unknown): FailureReason {
+  if (status === 429) return 'rate_limited';
+  if (status >= 500 || [408, 409, 425].includes(status)) return 'unavailable';
+  return isAboutContent(error) ? 'refused' : 'rejected';
+}
+
+/** Azure and OpenAI refuse content with a 400. */
+function isAboutContent(error: unknown): boolean {
+  const data = APICallError.isInstance(error) ? error.data : error;
+  return /"code":"content_(?:filter|policy_violation)"/.test(
+    isJSONValue(data) ? JSON.stringify(data) : '',
+  );
+}
+
+/** Refused before a model read it. After a 500, 502 or 504 nobody knows. */
+function isUncounted(status: number): boolean {
+  return status < 500 || status === 503 || status === 529;
+}
+
+function sentenceOf(status: number, error: unknown): string {
+  const hint = status >= 300 && status < 400 ? ' (redirects are not followed: see base_url)' : '';
+  return `answered ${status}${hint}: ${messageOf(error)}`;
+}
+
+function statusOf(error: unknown): number | null {
+  const status = (error as { statusCode?: unknown } | null)?.statusCode;
+  if (typeof status === 'number') return status;
+  // An error that OpenAI's wire sends within a stream has no status.
+  return error instanceof Error ? null : 500;
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** The SDK's own complaints are named `AI_…`; what it wraps from the network is not. */
+function isCut(error: unknown): boolean {
+  const first = causes(error).find((cause) => !APICallError.isInstance(cause));
+  if (first === undefined) return statusOf(error) === null;
+  return (
+    /^Response stream ended/.test(first.message) ||
+    first.message === 'terminated' ||
+    causes(first).some(({ name, message }) => name === 'SocketError' || /ECONNRESET/.test(message))
+  );
+}
+
+function causes(error: unknown): Error[] {
+  const found: Error[] = [];
+  for (let cause = error; cause instanceof Error && found.length < 10; cause = cause.cause) {
+    found.push(cause);
+  }
+  return found;
+}
+
+function deepest(error: unknown): string {
+  return messageOf(causes(error).at(-1) ?? error);
+}
+
+function messageOf(error: unknown): string {
+  const { message } = (error ?? {}) as { message?: unknown };
+  return typeof message === 'string' && message !== '' ? message : 'no reason given';
+}
+
+/** One line, of bounded length, without the key or what looks like one. */
+function tidy(message: string, key: string | null): string {
+  const without = key === null || key === '' ? message : message.replaceAll(key, '***');
+  return without
+    .replaceAll(/\b(?:sk|pk|key|bearer)[-_ ][\w*.-]{8,}/gi, '***')
+    .replaceAll(/\s+/g, ' ')
+    .slice(0, maxMessageChars);
+}
