@@ -19,6 +19,8 @@ export interface Setting {
   readonly isBase?: true;
   /** `off` and 0 switch it off; the value is 0 then, and shown as `off`. */
   readonly canBeOff?: true;
+  /** For the type `string`: an empty text is a value, too. */
+  readonly canBeEmpty?: true;
 }
 
 /** `path`: must exist, unless it is the default. `folder`: is made when it is needed. */
