@@ -4,7 +4,7 @@ import { chunksOf, type FakeRequest, headerOf, type Reply, textOf, type Wire } f
 const body = z.object({
   model: z.string(),
   max_tokens: z.int().positive(),
-  system: z.unknown(),
+  system: z.unknown().optional(),
   messages: z.array(z.object({ role: z.string(), content: z.unknown() })).min(1),
   stream: z.boolean().default(false),
 });

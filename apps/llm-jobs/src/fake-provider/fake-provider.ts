@@ -71,8 +71,8 @@ export class FakeProvider implements AsyncDisposable {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = new URL(request.url ?? '/', 'http://fake').pathname;
-    const wire = wires.find((candidate) => path.endsWith(candidate.path));
+    const path = new URL(request.url ?? '/', 'http://fake').pathname.replace(/^\/v1/, '');
+    const wire = wires.find((candidate) => candidate.path === path);
     const body = await bodyOf(request);
     if (request.method === 'POST' && wire !== undefined) {
       return this.#answer({ wire, headers: request.headers, body, response });
@@ -132,15 +132,13 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   return text === '' ? null : JSON.parse(text);
 }
 
-/** A body that is no JSON, or not one of the wire, is the caller's fault. */
+/** A body that is no JSON, or not one of the wire, is the caller's fault. In a form that both wires know. */
 function sendError(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) return void response.destroy();
   const isCallers = error instanceof SyntaxError || error instanceof z.ZodError;
-  const message = error instanceof Error ? error.message : String(error);
-  if (response.headersSent) response.destroy();
-  else
-    sendJson(response, isCallers ? 400 : 500, {
-      error: { type: 'invalid_request_error', message },
-    });
+  const message = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+  const details = { type: isCallers ? 'invalid_request_error' : 'api_error', message, code: null };
+  sendJson(response, isCallers ? 400 : 500, { type: 'error', error: details });
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {

@@ -22,7 +22,7 @@ export async function perform(scene: Scene): Promise<void> {
   const { behaviour, response } = scene;
   switch (behaviour.kind) {
     case 'answer':
-      await delay(scene.clock, behaviour.delayMs, scene.gone);
+      await pause(scene, behaviour.delayMs);
       return answer(scene, behaviour.chunkDelayMs);
     case 'status':
       return refuse(scene, behaviour);
@@ -41,14 +41,14 @@ export async function perform(scene: Scene): Promise<void> {
 }
 
 async function answer(scene: Scene, chunkDelayMs: number): Promise<void> {
-  const { request, wire, reply, response, clock, gone } = scene;
+  const { request, wire, reply, response, gone } = scene;
   if (gone.aborted) return;
   if (!request.isStreamed) return send(scene, 200, JSON.stringify(wire.whole(request, reply)));
   const { head, chunks, tail } = wire.events(request, reply);
   startStream(scene);
   response.write(head.join(''));
   for (const chunk of chunks) {
-    if (chunkDelayMs > 0) await delay(clock, chunkDelayMs, gone);
+    await pause(scene, chunkDelayMs);
     if (gone.aborted) return;
     response.write(chunk);
   }
@@ -116,6 +116,11 @@ function head({ entry, response, wire, reply, clock }: Scene, status: number, ty
   // Node would write the machine's time.
   response.setHeader('date', new Date(clock.now()).toUTCString());
   return response;
+}
+
+/** A virtual clock that nobody moves would not even pass zero. */
+async function pause({ clock, gone }: Scene, ms: number): Promise<void> {
+  if (ms > 0) await delay(clock, ms, gone);
 }
 
 function written(response: ServerResponse, text: string): Promise<void> {

@@ -16,10 +16,10 @@ export function replyTo(request: FakeRequest, given: Behaviour, id: string): Rep
     text,
     finish: text === whole ? (answer.finish ?? 'stop') : 'length',
     usage: {
-      ...noTokens,
-      input: tokensOf(request.input),
-      output: tokensOf(text) + reasoning,
-      ...stated(usage),
+      input: usage.input ?? tokensOf(request.input),
+      output: usage.output ?? tokensOf(text) + reasoning,
+      cacheRead: usage.cacheRead ?? 0,
+      cacheWrite: usage.cacheWrite ?? 0,
     },
     reasoning,
     usageIn: answer.usageIn ?? 'last_chunk',
@@ -32,9 +32,4 @@ export function countedTokens(given: Behaviour, { usage }: Reply): CountedTokens
 
 function defaultText({ prompt }: FakeRequest): string {
   return `Done, as it was asked for: ${prompt.replaceAll(/\s+/g, ' ').trim().slice(0, 120)}`;
-}
-
-/** Fields that are there but undefined would hide what they are laid over. */
-function stated(usage: Omit<NonNullable<Answer['usage']>, 'reasoning'>): Partial<CountedTokens> {
-  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== undefined));
 }

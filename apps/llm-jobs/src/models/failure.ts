@@ -1,4 +1,4 @@
-import { APICallError, isJSONValue } from '@ai-sdk/provider';
+import { APICallError } from '@ai-sdk/provider';
 import {
   type FailureReason,
   ModelError,
@@ -62,9 +62,7 @@ function reasonOf(status: number, error: unknown): FailureReason {
 /** Azure and OpenAI refuse content with a 400. */
 function isAboutContent(error: unknown): boolean {
   const data = APICallError.isInstance(error) ? error.data : error;
-  return /"code":"content_(?:filter|policy_violation)"/.test(
-    isJSONValue(data) ? JSON.stringify(data) : '',
-  );
+  return /"code":"content_(?:filter|policy_violation)"/.test(JSON.stringify(data) ?? '');
 }
 
 /** Refused before a model read it. After a 500, 502 or 504 nobody knows. */
@@ -112,8 +110,9 @@ function deepest(error: unknown): string {
 }
 
 function messageOf(error: unknown): string {
-  const { message } = (error ?? {}) as { message?: unknown };
-  return typeof message === 'string' && message !== '' ? message : 'no reason given';
+  // Where several addresses were tried in vain, Node's error has a code and no message.
+  const { message, code } = (error ?? {}) as { message?: unknown; code?: unknown };
+  return String(message || code || 'no reason given');
 }
 
 /** One line, of bounded length, without the key or what looks like one. */

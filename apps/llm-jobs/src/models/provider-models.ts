@@ -2,6 +2,7 @@ import type { LanguageModelV4, LanguageModelV4FinishReason } from '@ai-sdk/provi
 import type { Clock } from 'capataz/server';
 import type { Catalog, Provider } from './catalog.ts';
 import {
+  isKnown,
   type ModelAnswer,
   type ModelCall,
   ModelError,
@@ -135,17 +136,15 @@ async function stream(
       receipt.usage = usageOfMessageStart(part.providerMetadata?.anthropic?.usage);
     } else if (part.type === 'error') {
       failure ??= { error: part.error };
-    } else if (part.type === 'finish' && isFinished(part.finishReason)) {
-      receipt.usage = usageOf(model, part.usage);
-      receipt.finish = part.finishReason;
+    } else if (part.type === 'finish') {
+      const usage = usageOf(model, part.usage);
+      // The SDK also reports as finished what it had to give up: then without the provider's reason.
+      const isWhole = part.finishReason.raw !== undefined;
+      if (isWhole) receipt.finish = part.finishReason;
+      if (isWhole || isKnown(usage)) receipt.usage = usage;
     }
   }
   if (failure !== null) throw failure.error;
-}
-
-/** The SDK also reports as finished what it had to give up. */
-function isFinished({ raw }: LanguageModelV4FinishReason): boolean {
-  return raw !== undefined;
 }
 
 function usageOf(model: LanguageModelV4, usage: Parameters<typeof usageOfMessage>[0]): Usage {

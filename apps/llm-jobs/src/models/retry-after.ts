@@ -13,7 +13,8 @@ export function retryAfterMs(
   const value = headers['retry-after'];
   const seconds = amount(value);
   if (seconds !== null) return Math.ceil(seconds * 1_000);
-  const date = Date.parse(value ?? '');
+  // `Date.parse` takes more than HTTP's dates for one, `-3` too.
+  const date = /\d\d:\d\d:\d\d/.test(value ?? '') ? Date.parse(value ?? '') : Number.NaN;
   if (Number.isNaN(date)) return null;
   const sent = Date.parse(headers.date ?? '');
   return Math.max(0, date - (Number.isNaN(sent) ? now : sent));
