@@ -13,6 +13,7 @@ import { keysInEnvironment } from './environment.ts';
 import { llmBlueprint } from './job/blueprint.ts';
 import type { JobParts } from './job/parts.ts';
 import type { JobRules } from './job/rules.ts';
+import { settlementBlueprint } from './job/settlement.ts';
 import type { ModelPort } from './models/contract.ts';
 import { createModels, type Models } from './models/create-models.ts';
 import { llmRoutes } from './routes.ts';
@@ -49,7 +50,8 @@ export function llmServer(parts: Parts = {}): Server<typeof settings, Stores> {
     ...(log === undefined ? {} : { log }),
     blueprints: (setup) => {
       const rules = jobRules(setup.settings, { isStub: isStub(setup, parts) });
-      return [llmBlueprint({ ...rules, ...(parts.route === undefined ? {} : parts) })];
+      const { route = rules.route } = parts;
+      return [llmBlueprint({ ...rules, route }), settlementBlueprint()];
     },
     stores: (setup) => {
       const { config, clock } = setup;

@@ -2,6 +2,7 @@ import { CapatazError } from 'capataz';
 import type { Client, JobView } from 'capataz/client';
 import type { JobEvent } from 'capataz/server';
 import { blueprintName } from '../job/names.ts';
+import { settleInterrupted } from '../job/settlement.ts';
 import { recordInView } from '../job/view.ts';
 import { auditRecord, type BookedJob } from './audit-record.ts';
 import type { Books } from './books.ts';
@@ -33,6 +34,7 @@ export async function project(
     const view = await viewOf(client(event.client), event.jobId);
     if (view === null || view.blueprint !== blueprintName) continue;
     booked.push(bookedJob(view, redact));
+    await settleInterrupted(client(event.client), view);
   }
   books.apply(booked, position);
 }

@@ -9,7 +9,10 @@ import {
   next,
   type Outcome,
   success,
+  type Transition,
 } from './machine.ts';
+
+type Step = { readonly job: Job; readonly transition: Transition };
 
 const now = Date.UTC(2026, 0, 1);
 const system: Outcome = { type: 'failure', ...failureOf('system', 'late') };
@@ -36,9 +39,9 @@ test('W-1, W-2, W-4, W-6, W-9: with nothing but success a job goes Init, DefineA
   let job = fresh();
   assert.deepEqual([job.status, job.state], ['Pending', 'Init']);
   while (!isEnded(job)) {
-    const step = next(job, success, now);
-    ({ job } = step);
-    seen.push([step.transition, job.state, job.status]);
+    const moved: Step = next(job, success, now);
+    ({ job } = moved);
+    seen.push([moved.transition, job.state, job.status]);
   }
   assert.deepEqual(seen, [
     [{ type: 'next', state: 'DefineAgent' }, 'DefineAgent', 'InProgress'],
@@ -52,7 +55,7 @@ test('W-1, W-2, W-4, W-6, W-9: with nothing but success a job goes Init, DefineA
 test('W-3, W-5, W-10: a failure of Init, DefineAgent or End completes the job, retries left or not', () => {
   for (const visits of [0, 1, 3]) {
     const job = after(Array.from({ length: visits }, () => success));
-    const step = next(job, system, now);
+    const step: Step = next(job, system, now);
     assert.deepEqual(step.transition, { type: 'complete', outcome: system });
     assert.deepEqual(
       [step.job.state, step.job.status, step.job.retry_count],

@@ -11,7 +11,7 @@ import type { JobRules } from './rules.ts';
 type Budget = CallRow['budgets'][number] & { readonly limit: number };
 
 /** Budgets of a month are known by its name, and forgotten some time after it. */
-const budgetKept = '40d';
+export const budgetKept = '40d';
 
 /**
  * Writes the row of the next call and takes its highest cost from the budgets, in one commit; the
