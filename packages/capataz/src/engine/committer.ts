@@ -160,8 +160,9 @@ export class Committer {
   /** Reads what is queued, and claims for parked polls: after a release, another's commit, or a missed wake. */
   async handOutBacklog(): Promise<void> {
     this.#isBehind = false;
+    const { mark } = this.#lobby;
     const classes = await this.#store.queuedClasses();
-    this.#lobby.queued(classes);
+    this.#lobby.queuedInAll(classes, mark);
     await this.offer(classes.map((taskClass) => ({ taskClass, strategy: 'default' })));
   }
 
