@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { chunksOf, type FakeRequest, headerOf, type Reply, textOf, type Wire } from './wire.ts';
+import { type FakeRequest, headerOf, type Reply, textOf, type Wire } from './wire.ts';
 
 const body = z.object({
   model: z.string(),
@@ -36,40 +36,35 @@ export const anthropicWire: Wire = {
     stop_reason: stopReasons[reply.finish],
     usage: { ...inputUsage(reply), output_tokens: reply.usage.output },
   }),
-  events: (request, reply) => ({
-    head: [
-      event('message_start', {
-        message: {
-          ...message(request, reply),
-          content: [],
-          stop_reason: null,
-          usage: { ...inputUsage(reply), output_tokens: 1 },
-        },
-      }),
-      event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-      event('ping', {}),
-    ],
-    chunks: chunksOf(reply.text).map((text) =>
-      event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
-    ),
-    tail: [
-      event('content_block_stop', { index: 0 }),
-      event('message_delta', {
-        delta: { stop_reason: stopReasons[reply.finish], stop_sequence: null },
-        usage: { output_tokens: reply.usage.output },
-      }),
-      event('message_stop', {}),
-    ],
-  }),
+  head: (request, reply) =>
+    event('message_start', {
+      message: {
+        ...message(request, reply),
+        content: [],
+        stop_reason: null,
+        usage: { ...inputUsage(reply), output_tokens: 1 },
+      },
+    }) +
+    event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }) +
+    event('ping', {}),
+  chunk: (_request, _reply, text) =>
+    event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+  tail: (_request, reply) =>
+    event('content_block_stop', { index: 0 }) +
+    event('message_delta', {
+      delta: { stop_reason: stopReasons[reply.finish], stop_sequence: null },
+      usage: { output_tokens: reply.usage.output },
+    }) +
+    event('message_stop', {}),
   error: ({ type, message }) => ({ type: 'error', error: { type, message } }),
   errorEvent: ({ type, message }) => event('error', { error: { type, message } }),
 };
 
-function message({ model }: FakeRequest, { id }: Reply) {
+function message({ model }: FakeRequest, { id }: Pick<Reply, 'id'>) {
   return { id: `msg_${id}`, type: 'message', role: 'assistant', model, stop_sequence: null };
 }
 
-function inputUsage({ usage }: Reply) {
+function inputUsage({ usage }: Pick<Reply, 'usage'>) {
   return {
     input_tokens: usage.input,
     cache_read_input_tokens: usage.cacheRead,

@@ -60,19 +60,18 @@ export class Director {
   }
 
   #beyondLimits(now: number): Behaviour | null {
-    const { requestsPerMinute = Infinity, tokensPerMinute = Infinity } = this.#script.limits;
+    const { requestsPerMinute, tokensPerMinute } = this.#script.limits;
+    if (requestsPerMinute === undefined && tokensPerMinute === undefined) return null;
     const recent = this.#meter.entries.filter(
       ({ at, status: code }) => at > now - windowMs && code !== 429,
     );
     const tokens = recent.reduce((sum, entry) => sum + entry.tokens.input + entry.tokens.output, 0);
-    if (recent.length < requestsPerMinute && tokens < tokensPerMinute) return null;
+    const isWithin =
+      recent.length < (requestsPerMinute ?? Infinity) && tokens < (tokensPerMinute ?? Infinity);
+    if (isWithin) return null;
     const retryAfter = Math.ceil(((recent[0]?.at ?? now) + windowMs - now) / 1_000);
-    return behaviour.parse({
-      kind: 'status',
-      status: 429,
-      retryAfter,
-      message: 'limit of a minute',
-    });
+    const message = 'limit of a minute';
+    return behaviour.parse({ kind: 'status', status: 429, retryAfter, message });
   }
 
   #byRule({ wire, model, input }: FakeRequest): Behaviour | null {

@@ -103,7 +103,7 @@ export class FakeProvider implements AsyncDisposable {
       at: this.#clock.now(),
       behaviour: behaviour.kind,
       status: null,
-      tokens: countedTokens(behaviour, reply),
+      tokens: countedTokens(request, behaviour, reply),
     };
     this.meter.note(entry);
     const gone = new AbortController();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { chunksOf, type FakeRequest, headerOf, type Reply, textOf, type Wire } from './wire.ts';
+import { type FakeRequest, headerOf, type Reply, textOf, type Wire } from './wire.ts';
 
 const body = z.object({
   model: z.string(),
@@ -41,29 +41,31 @@ export const openAiWire: Wire = {
     ],
     ...(reply.usageIn === 'nowhere' ? {} : { usage: usage(reply) }),
   }),
-  events(request, reply) {
-    const chunk = (fields: object): string =>
-      data({ ...completion(request, reply, 'chat.completion.chunk'), ...fields });
-    const choice = (delta: object, finish: string | null = null): object => ({
-      choices: [{ index: 0, delta, finish_reason: finish }],
-    });
+  head: (request, reply) => piece(request, reply, choice({ role: 'assistant', content: '' })),
+  chunk: (request, reply, content) => piece(request, reply, choice({ content })),
+  tail(request, reply) {
     const told = request.wantsUsage ? reply.usageIn : 'nowhere';
     const finish = choice({}, finishReasons[reply.finish]);
-    return {
-      head: [chunk(choice({ role: 'assistant', content: '' }))],
-      chunks: chunksOf(reply.text).map((content) => chunk(choice({ content }))),
-      tail: [
-        chunk(told === 'choice' ? { ...finish, usage: usage(reply) } : finish),
-        ...(told === 'last_chunk' ? [chunk({ choices: [], usage: usage(reply) })] : []),
-        'data: [DONE]\n\n',
-      ],
-    };
+    const last = piece(request, reply, { choices: [], usage: usage(reply) });
+    return [
+      piece(request, reply, told === 'choice' ? { ...finish, usage: usage(reply) } : finish),
+      told === 'last_chunk' ? last : '',
+      'data: [DONE]\n\n',
+    ].join('');
   },
   error: ({ type, message, code }) => ({ error: { message, type, code } }),
   errorEvent: ({ type, message }) => data({ error: { message, type, code: null } }),
 };
 
-function completion({ model }: FakeRequest, { id }: Reply, object: string) {
+function piece(request: FakeRequest, reply: Pick<Reply, 'id'>, fields: object): string {
+  return data({ ...completion(request, reply, 'chat.completion.chunk'), ...fields });
+}
+
+function choice(delta: object, finish: string | null = null): object {
+  return { choices: [{ index: 0, delta, finish_reason: finish }] };
+}
+
+function completion({ model }: FakeRequest, { id }: Pick<Reply, 'id'>, object: string) {
   return { id: `chatcmpl-${id}`, object, created: 1_700_000_000, model };
 }
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type Clock, delay } from 'capataz/server';
 import type { MeterEntry } from './meter.ts';
 import type { Behaviour } from './script.ts';
-import type { FakeRequest, Reply, Wire } from './wire.ts';
+import { chunksOf, type FakeRequest, type Reply, type Wire } from './wire.ts';
 
 /** One request on the stage. */
 export interface Scene {
@@ -44,15 +44,14 @@ async function answer(scene: Scene, chunkDelayMs: number): Promise<void> {
   const { request, wire, reply, response, gone } = scene;
   if (gone.aborted) return;
   if (!request.isStreamed) return send(scene, 200, JSON.stringify(wire.whole(request, reply)));
-  const { head, chunks, tail } = wire.events(request, reply);
   startStream(scene);
-  response.write(head.join(''));
-  for (const chunk of chunks) {
+  response.write(wire.head(request, reply));
+  for (const text of chunksOf(reply.text)) {
     await pause(scene, chunkDelayMs);
     if (gone.aborted) return;
-    response.write(chunk);
+    response.write(wire.chunk(request, reply, text));
   }
-  response.end(tail.join(''));
+  response.end(wire.tail(request, reply));
 }
 
 function refuse(scene: Scene, behaviour: Extract<Behaviour, { kind: 'status' }>): void {
@@ -71,9 +70,8 @@ async function cut(
 ): Promise<void> {
   const { request, wire, reply, response } = scene;
   if (request.isStreamed) {
-    const { head, chunks } = wire.events(request, reply);
     startStream(scene);
-    await written(response, [...head, ...chunks.slice(0, afterChunks)].join(''));
+    await written(response, beginning(scene, afterChunks));
   } else {
     const body = JSON.stringify(wire.whole(request, reply));
     head(scene, 200, 'application/json').setHeader('content-length', Buffer.byteLength(body));
@@ -86,18 +84,21 @@ async function cut(
 function garble(scene: Scene): void {
   const { request, wire, reply, response } = scene;
   if (!request.isStreamed) return send(scene, 200, '{"id":"1","content":[{"type":');
-  const { head, chunks, tail } = wire.events(request, reply);
   startStream(scene);
-  response.end([...head, ...chunks.slice(0, 1), 'data: {"oops":\n\n', ...tail].join(''));
+  response.end(`${beginning(scene, 1)}data: {"oops":\n\n${wire.tail(request, reply)}`);
 }
 
 function overload(scene: Scene): void {
-  const { request, wire, reply, response } = scene;
+  const { request, wire, response } = scene;
   const error = { type: 'overloaded_error', message: 'Overloaded', code: null };
   if (!request.isStreamed) return send(scene, 529, JSON.stringify(wire.error(error)));
-  const { head, chunks } = wire.events(request, reply);
   startStream(scene);
-  response.end([...head, ...chunks.slice(0, 1), wire.errorEvent(error)].join(''));
+  response.end(beginning(scene, 1) + wire.errorEvent(error));
+}
+
+function beginning({ request, wire, reply }: Scene, chunks: number): string {
+  const texts = chunksOf(reply.text).slice(0, chunks);
+  return wire.head(request, reply) + texts.map((text) => wire.chunk(request, reply, text)).join('');
 }
 
 function send(scene: Scene, status: number, body: string): void {

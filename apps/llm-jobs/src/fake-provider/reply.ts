@@ -26,8 +26,10 @@ export function replyTo(request: FakeRequest, given: Behaviour, id: string): Rep
   };
 }
 
-export function countedTokens(given: Behaviour, { usage }: Reply): CountedTokens {
-  return given.isCounted ? usage : noTokens;
+/** What the meter counts. Nobody charges for a 529 that came in place of an answer. */
+export function countedTokens(request: FakeRequest, given: Behaviour, reply: Reply): CountedTokens {
+  const isRefusal = given.kind === 'overloaded' && !request.isStreamed;
+  return given.isCounted && !isRefusal ? reply.usage : noTokens;
 }
 
 function defaultText({ prompt }: FakeRequest): string {

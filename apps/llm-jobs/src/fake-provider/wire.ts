@@ -28,13 +28,6 @@ export interface Reply {
   readonly usageIn: 'last_chunk' | 'choice' | 'nowhere';
 }
 
-/** The events of a stream; a broken one stops within the chunks. */
-export interface Events {
-  readonly head: readonly string[];
-  readonly chunks: readonly string[];
-  readonly tail: readonly string[];
-}
-
 export interface Wire {
   readonly path: string;
   /** The header with the provider's id of a request. */
@@ -42,7 +35,12 @@ export interface Wire {
   /** @throws where the body is not one of this wire */
   read(body: unknown, headers: Readonly<Record<string, unknown>>): FakeRequest;
   whole(request: FakeRequest, reply: Reply): unknown;
-  events(request: FakeRequest, reply: Reply): Events;
+  /** The events of a stream that stand before its chunks. */
+  head(request: FakeRequest, reply: Pick<Reply, 'id' | 'usage'>): string;
+  /** The event of a piece of text. */
+  chunk(request: FakeRequest, reply: Pick<Reply, 'id'>, text: string): string;
+  /** The events that end a stream well. */
+  tail(request: FakeRequest, reply: Reply): string;
   error(details: { type: string; message: string; code: string | null }): unknown;
   errorEvent(details: { type: string; message: string }): string;
 }

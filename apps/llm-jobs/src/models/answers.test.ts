@@ -111,3 +111,13 @@ test('S-81 instructions, the conversation and attachments reach the model', asyn
     assert.match(prompt ?? '', /Too long\.$/);
   }
 });
+
+test('B-072 the wire tells how tokens are counted, not the name of the provider', async () => {
+  await using asked = await AskedFake.start();
+  asked.always({ kind: 'answer', usage: { cacheRead: 300, cacheWrite: 40 } });
+  for (const isStreamed of [false, true]) {
+    const way = { wire: 'openai', isStreamed } as const;
+    const { usage } = await asked.ask(way, { provider: 'anthropic-gateway' });
+    assert.deepEqual(usage, asked.fake.meter.entries.at(-1)?.tokens);
+  }
+});

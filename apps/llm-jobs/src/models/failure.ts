@@ -5,6 +5,7 @@ import {
   type ModelErrorDetails,
   noUsage,
   type Usage,
+  unknownUsage,
 } from './contract.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { ConnectError } from './transport.ts';
@@ -15,6 +16,7 @@ export interface Circumstances {
   /** Replaced wherever a message repeats it. */
   readonly key: string | null;
   readonly now: number;
+  /** `unknownUsage` itself as long as the provider has told nothing. */
   readonly usage: Usage;
   readonly text: string;
   readonly providerRequestId: string | null;
@@ -25,27 +27,28 @@ const maxMessageChars = 500;
 /** The error for records of whatever the SDK threw, or handed over as the error of a stream. */
 export function failureOf(error: unknown, around: Circumstances): ModelError {
   if (error instanceof ModelError) return error;
-  const known = { usage: around.usage, text: around.text };
+  const headers = APICallError.isInstance(error) ? (error.responseHeaders ?? {}) : {};
+  const status = statusOf(error);
   const fail = (reason: FailureReason, message: string, details: ModelErrorDetails = {}) =>
     new ModelError(reason, `${around.provider}: ${tidy(message, around.key)}`, {
-      providerRequestId: around.providerRequestId,
-      ...known,
+      status,
+      usage: around.usage,
+      text: around.text,
+      providerRequestId: around.providerRequestId ?? requestIdOf(headers),
       ...details,
     });
   if (causes(error).some((cause) => cause instanceof ConnectError)) {
     return fail('unreachable', deepest(error), { wasSent: false, usage: noUsage });
   }
-  const status = statusOf(error);
   if (status !== null && !isSuccess(status)) {
-    const headers = APICallError.isInstance(error) ? (error.responseHeaders ?? {}) : {};
+    const wasCounted = around.usage !== unknownUsage || !isUncounted(status);
     return fail(reasonOf(status, error), sentenceOf(status, error), {
-      status,
       retryAfterMs: retryAfterMs(headers, around.now),
-      ...(isUncounted(status) && around.text === '' ? { usage: noUsage } : {}),
+      ...(wasCounted ? {} : { usage: noUsage }),
     });
   }
-  if (isCut(error)) return fail('cut', `the connection ended early: ${deepest(error)}`, { status });
-  return fail('malformed', `not an answer of this wire: ${messageOf(error)}`, { status });
+  if (isCut(error)) return fail('cut', `the connection ended early: ${deepest(error)}`);
+  return fail('malformed', `not an answer of this wire: ${messageOf(error)}`);
 }
 
 /** The id by which the provider's support finds a request. */
@@ -86,14 +89,14 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** The SDK's own complaints are named `AI_…`; what it wraps from the network is not. */
+/** Where there was no answer at all, the SDK's error has no status; later, `fetch` itself complains. */
 function isCut(error: unknown): boolean {
-  const first = causes(error).find((cause) => !APICallError.isInstance(cause));
-  if (first === undefined) return statusOf(error) === null;
-  return (
-    /^Response stream ended/.test(first.message) ||
-    first.message === 'terminated' ||
-    causes(first).some(({ name, message }) => name === 'SocketError' || /ECONNRESET/.test(message))
+  if (APICallError.isInstance(error) && error.statusCode === undefined) return true;
+  return causes(error).some(
+    ({ name, message }) =>
+      name === 'SocketError' ||
+      message === 'terminated' ||
+      message === 'Response stream ended without a finish reason.',
   );
 }
 
@@ -119,7 +122,7 @@ function messageOf(error: unknown): string {
 function tidy(message: string, key: string | null): string {
   const without = key === null || key === '' ? message : message.replaceAll(key, '***');
   return without
-    .replaceAll(/\b(?:sk|pk|key|bearer)[-_ ][\w*.-]{8,}/gi, '***')
+    .replaceAll(/\b(?:[sp]k[-_][\w*.-]{8,}|bearer\s+\S{8,})/gi, '***')
     .replaceAll(/\s+/g, ' ')
     .slice(0, maxMessageChars);
 }

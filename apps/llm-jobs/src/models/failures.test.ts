@@ -17,6 +17,7 @@ for (const way of ways) {
         [failure.reason, failure.failureClass, failure.status],
         ['rejected', 'permanent', status],
       );
+      assert.equal(failure.providerRequestId, `req_${asked.fake.meter.entries.length}`);
       assert.equal(failure.message, `${way.wire}: answered ${status}: prompt is too long`);
       assert.deepEqual(failure.usage, noUsage);
     }
@@ -104,6 +105,7 @@ for (const way of ways) {
     const failure = await asked.failure(way);
     assert.deepEqual([failure.reason, failure.failureClass], ['unavailable', 'system']);
     assert.match(failure.message, /Overloaded/);
+    assert.equal(isKnown(failure.usage), !way.isStreamed);
   });
 
   test(`B-074 a call ends after 120 s in all, silent or dripping (${way.name})`, async () => {

@@ -1,4 +1,9 @@
-import type { LanguageModelV4, LanguageModelV4FinishReason } from '@ai-sdk/provider';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FinishReason,
+  LanguageModelV4Usage,
+} from '@ai-sdk/provider';
 import type { Clock } from 'capataz/server';
 import type { Catalog, Provider } from './catalog.ts';
 import {
@@ -58,9 +63,13 @@ export class ProviderModels implements ModelPort, AsyncDisposable {
     );
     const receipt = emptyReceipt();
     try {
-      const model = languageModel(provider, { call, key, fetch: this.#transport.fetch });
-      if (call.onDelta === undefined) await generate(model, call, limit.signal, receipt);
-      else await stream(model, call, limit.signal, receipt);
+      const question: Question = {
+        model: languageModel(provider, { call, key, fetch: this.#transport.fetch }),
+        options: callOptions(call, limit.signal),
+        readUsage: provider.api === 'anthropic' ? usageOfMessage : usageOfCompletion,
+      };
+      if (call.onDelta === undefined) await generate(question, receipt);
+      else await stream(question, receipt, call.onDelta);
       return answerOf(receipt, call);
     } catch (error) {
       const { text, usage, providerRequestId } = receipt;
@@ -77,8 +86,8 @@ export class ProviderModels implements ModelPort, AsyncDisposable {
     }
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return Promise.resolve(this.#transport[Symbol.asyncDispose]());
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#transport[Symbol.asyncDispose]();
   }
 
   #providerOf({ provider: name, signal }: ModelCall): { provider: Provider; key: string | null } {
@@ -105,39 +114,39 @@ export function keyOf(
   return keys[key] === '' ? undefined : keys[key];
 }
 
-async function generate(
-  model: LanguageModelV4,
-  call: ModelCall,
-  signal: AbortSignal,
-  receipt: Receipt,
-): Promise<void> {
-  const result = await model.doGenerate(callOptions(call, signal));
+interface Question {
+  readonly model: LanguageModelV4;
+  readonly options: LanguageModelV4CallOptions;
+  readonly readUsage: (usage: LanguageModelV4Usage) => Usage;
+}
+
+async function generate({ model, options, readUsage }: Question, receipt: Receipt): Promise<void> {
+  const result = await model.doGenerate(options);
   receipt.providerRequestId = requestIdOf(result.response?.headers);
   receipt.text = result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-  receipt.usage = usageOf(model, result.usage);
+  receipt.usage = readUsage(result.usage);
   receipt.finish = result.finishReason;
 }
 
 /** An error within the stream does not end the reading: what was counted may come behind it. */
 async function stream(
-  model: LanguageModelV4,
-  call: ModelCall,
-  signal: AbortSignal,
+  { model, options, readUsage }: Question,
   receipt: Receipt,
+  onDelta: (text: string) => void,
 ): Promise<void> {
-  const result = await model.doStream(callOptions(call, signal));
+  const result = await model.doStream(options);
   receipt.providerRequestId = requestIdOf(result.response?.headers);
   let failure: { readonly error: unknown } | null = null;
   for await (const part of result.stream) {
     if (part.type === 'text-delta') {
       receipt.text += part.delta;
-      call.onDelta?.(part.delta);
+      onDelta(part.delta);
     } else if (part.type === 'custom' && part.kind === 'anthropic.message_start') {
       receipt.usage = usageOfMessageStart(part.providerMetadata?.anthropic?.usage);
     } else if (part.type === 'error') {
       failure ??= { error: part.error };
     } else if (part.type === 'finish') {
-      const usage = usageOf(model, part.usage);
+      const usage = readUsage(part.usage);
       // The SDK also reports as finished what it had to give up: then without the provider's reason.
       const isWhole = part.finishReason.raw !== undefined;
       if (isWhole) receipt.finish = part.finishReason;
@@ -145,10 +154,6 @@ async function stream(
     }
   }
   if (failure !== null) throw failure.error;
-}
-
-function usageOf(model: LanguageModelV4, usage: Parameters<typeof usageOfMessage>[0]): Usage {
-  return model.provider.startsWith('anthropic') ? usageOfMessage(usage) : usageOfCompletion(usage);
 }
 
 function answerOf(receipt: Receipt, { provider, maxTokens }: ModelCall): ModelAnswer {
