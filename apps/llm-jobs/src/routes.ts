@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { CapatazError } from 'capataz';
 import type { Client } from 'capataz/client';
 import { type Call, check, clientOf, ok, param, type Route } from 'capataz/server';
@@ -6,6 +5,7 @@ import { z } from 'zod';
 import { auditRecordSchema } from './books/audit-record.ts';
 import { type Books, groupings } from './books/books.ts';
 import { totalsView } from './books/formats.ts';
+import { jobIdFor, newJobId } from './domain/job-id.ts';
 import { jobInput } from './job/input.ts';
 import { blueprintName } from './job/names.ts';
 import { recordInView, seedView } from './job/view.ts';
@@ -47,10 +47,11 @@ export function llmRoutes({ books, client }: RouteParts): Route[] {
       handle: async (call) => {
         const input = check(jobInput, call.request.body);
         const key = call.request.headers['idempotency-key'];
-        const options = {
-          jobId: randomUUID(),
-          ...(typeof key === 'string' ? { idempotencyKey: key } : {}),
-        };
+        const options =
+          typeof key === 'string'
+            ? // The id is part of what must be the same.
+              { idempotencyKey: key, jobId: jobIdFor(clientOf(call).name, key) }
+            : { jobId: newJobId() };
         const { jobId } = await own(call).jobs.start(blueprintName, input, options);
         return { status: 202, json: { job_id: jobId } };
       },

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { CapatazError } from 'capataz';
 import type { Client, JobView } from 'capataz/client';
+import { jobIdFor } from '../domain/job-id.ts';
 import type { JobInput } from '../job/input.ts';
 import { blueprintName } from '../job/names.ts';
 
@@ -84,13 +84,6 @@ async function startPage(
   }
 }
 
-/** UUIDs of version 4 that are made of what they stand for. */
 function idsOf({ name, inputs }: Batch): string[] {
-  return inputs.map((input, index) => {
-    const text = JSON.stringify([name, index, input]);
-    const bytes = createHash('sha256').update(text).digest().subarray(0, 16);
-    bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
-    bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-    return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-  });
+  return inputs.map((input, index) => jobIdFor(name, index, input));
 }

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { Client } from 'capataz/client';
 import { type ApplicationCommand, type ClientCommandContext, UsageError } from 'capataz/server';
 import { z } from 'zod';
 import { displayOf } from '../domain/failure.ts';
+import { newJobId } from '../domain/job-id.ts';
 import type { JobInput } from '../job/input.ts';
 import { blueprintName } from '../job/names.ts';
 import type { settings } from '../settings.ts';
@@ -29,7 +29,7 @@ export const runCommand: ApplicationCommand<typeof settings> = {
     const given = options.parse(context.options);
     const input = { ...retriesOf(context), ...inputOf(context.arguments, given) };
     const { jobId } = await context.client.jobs.start(blueprintName, input, {
-      jobId: randomUUID(),
+      jobId: newJobId(),
     });
     const { print, client, asJson } = context;
     if (!asJson) await tell(client, jobId, { print, isVerbose: given.verbose });
