@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { createServer, type Log, type Server, type Setup } from 'capataz/server';
+import { createServer, type Log, type Setup } from 'capataz/server';
 import { Books } from './books/books.ts';
 import { booksFile } from './books/place.ts';
 import { isEnding, project } from './books/projection.ts';
@@ -11,22 +11,17 @@ import { runCommand } from './cli/run-command.ts';
 import { statusCommand } from './cli/status-command.ts';
 import { keysInEnvironment } from './environment.ts';
 import { llmBlueprint } from './job/blueprint.ts';
-import type { JobParts } from './job/parts.ts';
 import type { JobRules } from './job/rules.ts';
 import { settlementBlueprint } from './job/settlement.ts';
 import type { ModelPort } from './models/contract.ts';
 import { createModels, type Models } from './models/create-models.ts';
 import { llmRoutes } from './routes.ts';
+import type { LlmServer, Stores } from './server.ts';
 import { catalogOf, jobRules, type LlmSettings, settings } from './settings.ts';
 
 export const applicationName = 'capataz-llm';
 
 type LlmSetup = Setup<typeof settings>;
-
-interface Stores extends JobParts, Readonly<Record<string, unknown>> {
-  readonly models: Models;
-  readonly books: Books;
-}
 
 /** What stands in for a part of the application, or is hooked into it. */
 export interface Parts {
@@ -41,7 +36,7 @@ export interface Parts {
   readonly log?: Log;
 }
 
-export function llmServer(parts: Parts = {}): Server<typeof settings, Stores> {
+export function llmServer(parts: Parts = {}): LlmServer {
   const { log, books = (file) => new Books(file) } = parts;
   return createServer<typeof settings, Stores>({
     name: applicationName,
@@ -49,7 +44,7 @@ export function llmServer(parts: Parts = {}): Server<typeof settings, Stores> {
     settingsFile: 'llm-jobs.toml',
     ...(log === undefined ? {} : { log }),
     blueprints: (setup) => {
-      const rules = jobRules(setup.settings, { isStub: isStub(setup, parts) });
+      const rules = jobRules(setup.settings);
       const { route = rules.route } = parts;
       return [llmBlueprint({ ...rules, route }), settlementBlueprint()];
     },
@@ -70,7 +65,13 @@ export function llmServer(parts: Parts = {}): Server<typeof settings, Stores> {
       },
     ],
     routes: ({ stores: { books }, client }) => llmRoutes({ books, client }),
-    commands: [runCommand, batchCommand, auditCommand, statusCommand, demoCommand],
+    commands: [
+      runCommand,
+      batchCommand,
+      auditCommand,
+      statusCommand,
+      demoCommand(() => llmServer()),
+    ],
     onStop: async ({ stores: { models, books } }) => {
       await models[Symbol.asyncDispose]();
       books[Symbol.dispose]();
@@ -97,10 +98,6 @@ function ownModels({ settings: values, clock }: LlmSetup): Models {
     connectTimeoutMs: values.connectTimeout,
     totalTimeoutMs: values.totalTimeout,
   });
-}
-
-function isStub(setup: LlmSetup, { models }: Parts): boolean {
-  return models === undefined && ownModels(setup).isStub;
 }
 
 function keysOf(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newJobId } from './domain/job-id.ts';
 import { answer, failing, ScriptedModels, World } from './fixtures/world.ts';
 
 const clients = '[ana]\ntoken = "token-of-ana"\n[ben]\ntoken = "token-of-ben"\n';
@@ -39,7 +40,7 @@ test('S-56: jobs that are started over HTTP have an id of version 4, and the API
   assert.partialDeepStrictEqual(job, { id, status: 'Failed', state: 'Process', retry_count: 0 });
   assert.deepEqual(job.failure, { System: 'it is rejected' });
   assert.equal((await ask('/llm/jobs', { text: 'Fix it' })).status, 400);
-  assert.equal((await ask(`/llm/jobs/${crypto.randomUUID()}`)).status, 404);
+  assert.equal((await ask(`/llm/jobs/${newJobId()}`)).status, 404);
 });
 
 test('records and totals are told over HTTP, to each client its own', async () => {

@@ -74,7 +74,7 @@ test('a budget that is no amount stops the start, with its field', async () => {
     budgetMonthUsd: '-1',
   };
   assert.throws(
-    () => jobRules(values, { isStub: false }),
+    () => jobRules(values),
     (error) =>
       error instanceof CapatazError &&
       /budget_job_usd: .*\nbudget_month_usd: /.test(error.message) &&

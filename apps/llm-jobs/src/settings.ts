@@ -1,6 +1,6 @@
 import { CapatazError } from 'capataz';
 import type { SettingDeclarations, SettingValues } from 'capataz/server';
-import { defaultRetryConfig, mostRetries } from './domain/retry.ts';
+import { defaultRetryConfig, mostBaseDelayMs, mostRetries } from './domain/retry.ts';
 import { tierNamed } from './job/input.ts';
 import { type JobRules, overBudgetChoices } from './job/rules.ts';
 import { loadCatalog } from './models/catalog.ts';
@@ -34,7 +34,7 @@ export const settings = {
   baseDelayMs: {
     type: 'integer',
     default: defaultRetryConfig.base_delay_ms,
-    range: [0, 86_400_000],
+    range: [0, mostBaseDelayMs],
     meaning: 'Wait before the first retry, in ms; each further one is twice as long.',
   },
   maxDelay: {
@@ -139,7 +139,7 @@ export type LlmSettings = SettingValues<typeof settings>;
 const aroundCallMs = 11 * 60_000;
 
 /** @throws CapatazError CONFIG_INVALID with everything that is wrong */
-export function jobRules(values: LlmSettings, { isStub }: { readonly isStub: boolean }): JobRules {
+export function jobRules(values: LlmSettings): JobRules {
   const { skills, routing } = loadSkills(
     values.skills,
     tierNamed(values.defaultModelTier) ?? 'Sonnet',
@@ -152,8 +152,7 @@ export function jobRules(values: LlmSettings, { isStub }: { readonly isStub: boo
     catalog: catalogOf(values),
     route: (description) => route(description, routing),
     skills,
-    // The stub knows nothing.
-    classifies: values.classify && !isStub,
+    classifies: values.classify,
     budgets: budgetsOf(values),
     rates: {
       calls: values.concurrency,

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { type ApplicationCommand, systemClock, UsageError } from 'capataz/server';
+import { type ApplicationCommand, UsageError } from 'capataz/server';
 import { z } from 'zod';
-import { barOf } from '../batch/bar.ts';
 import { runBatch } from '../batch/batch.ts';
 import type { JobInput } from '../job/input.ts';
 import type { settings } from '../settings.ts';
-import { recordOfView, untilBooked } from './booked.ts';
+import { Bar } from './bar.ts';
+import { recordReader, untilBooked } from './booked.ts';
 import { jobIn, textOf } from './job-file.ts';
 import { retriesOf } from './run-command.ts';
 
@@ -37,13 +37,12 @@ export const batchCommand: ApplicationCommand<typeof settings> = {
     const defaults = { ...retriesOf(context), ...(model === undefined ? {} : { model }) };
     const inputs = inputsIn(text, file).map((input) => ({ ...defaults, ...input }));
     const batch = { name: name ?? nameOf(text), inputs, concurrency };
+    const read = recordReader(context);
     const bar = new Bar(inputs.length);
-    const onEnded = (view: Parameters<typeof recordOfView>[0]): void =>
-      bar.count(recordOfView(view, context));
     const sink = output === undefined ? null : createWriteStream(output);
     const ids: string[] = [];
-    for await (const view of runBatch(context.client, batch, onEnded)) {
-      const line = JSON.stringify(recordOfView(view, context));
+    for await (const view of runBatch(context.client, batch, (view) => bar.count(read(view)))) {
+      const line = JSON.stringify(read(view));
       if (sink === null) context.print.line(line);
       else if (!sink.write(`${line}\n`)) await once(sink, 'drain');
       ids.push(view.id);
@@ -74,44 +73,4 @@ export function inputsIn(text: string, file: string): JobInput[] {
 
 function nameOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
-const drawEveryMs = 100;
-
-/** On a terminal one line that moves, elsewhere one at the end. It goes to standard error. */
-class Bar {
-  failed = 0;
-  readonly #all: number;
-  readonly #begun = systemClock.steady();
-  #ended = 0;
-  #costUsd = 0;
-  #drawnAt = Number.NEGATIVE_INFINITY;
-
-  constructor(all: number) {
-    this.#all = all;
-  }
-
-  count(record: ReturnType<typeof recordOfView>): void {
-    this.#ended += 1;
-    if (record.status === 'Failed') this.failed += 1;
-    this.#costUsd += record.cost_usd;
-    const now = systemClock.steady();
-    if (!process.stderr.isTTY || now - this.#drawnAt < drawEveryMs) return;
-    this.#drawnAt = now;
-    process.stderr.write(`\r\u001b[K${this.#text()}`);
-  }
-
-  end(): void {
-    process.stderr.write(`${process.stderr.isTTY ? '\r\u001b[K' : ''}${this.#text()}\n`);
-  }
-
-  #text(): string {
-    return barOf({
-      all: this.#all,
-      ended: this.#ended,
-      failed: this.failed,
-      costUsd: this.#costUsd,
-      elapsedMs: systemClock.steady() - this.#begun,
-    });
-  }
 }

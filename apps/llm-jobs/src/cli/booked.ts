@@ -11,9 +11,12 @@ import type { settings } from '../settings.ts';
 const lookEveryMs = 20;
 const mostLooks = 500;
 
-/** What the record of an ended job says, before or after it is in the books. */
-export function recordOfView(view: JobView, context: CommandContext<typeof settings>): AuditRecord {
-  return bookedJob(view, redaction(context.settings.redactions)).record;
+/** Tells what the record of an ended job says, before or after it is in the books. */
+export function recordReader({
+  settings: { redactions },
+}: Pick<CommandContext<typeof settings>, 'settings'>): (view: JobView) => AuditRecord {
+  const redact = redaction(redactions);
+  return (view) => bookedJob(view, redact).record;
 }
 
 /**

@@ -6,7 +6,7 @@ import { newJobId } from '../domain/job-id.ts';
 import type { JobInput } from '../job/input.ts';
 import { blueprintName } from '../job/names.ts';
 import type { settings } from '../settings.ts';
-import { recordOfView, untilBooked } from './booked.ts';
+import { recordReader, untilBooked } from './booked.ts';
 import { readJobFile } from './job-file.ts';
 
 type Context = ClientCommandContext<typeof settings>;
@@ -33,7 +33,7 @@ export const runCommand: ApplicationCommand<typeof settings> = {
     });
     const { print, client, asJson } = context;
     if (!asJson) await tell(client, jobId, { print, isVerbose: given.verbose });
-    const record = recordOfView(await client.jobs.wait(jobId), context);
+    const record = recordReader(context)(await client.jobs.wait(jobId));
     await untilBooked([jobId], context);
     const isDone = record.status === 'Completed';
     if (asJson) {

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client, JobView } from 'capataz/client';
 import { delay, systemClock } from 'capataz/server';
-import { llmServer } from '../application.ts';
 import { runBatch } from '../batch/batch.ts';
 import type { Books } from '../books/books.ts';
 import { FakeProvider } from '../fake-provider/fake-provider.ts';
 import { recordInView } from '../job/view.ts';
 import { isKnown } from '../models/contract.ts';
+import type { LlmServer } from '../server.ts';
 import { demoChecked, demoJobs, demoScript } from './jobs.ts';
 
 const batchName = 'demo';
@@ -21,11 +21,11 @@ export interface DemoOptions {
 }
 
 /** The whole application against a provider that is none: no key, no network. */
-export async function runDemo({ line, show }: DemoOptions): Promise<void> {
+export async function runDemo(application: LlmServer, { line, show }: DemoOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'capataz-llm-demo-'));
   try {
     await using fake = await FakeProvider.start({ script: demoScript });
-    const server = await llmServer().start({
+    const server = await application.start({
       config: { port: 0, dataDir: join(folder, 'data'), logLevel: 'error' },
       settings: {
         apiKey: 'no-key-is-needed',

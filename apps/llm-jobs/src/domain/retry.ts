@@ -5,6 +5,8 @@ export const retryConfig = z.strictObject({ max_retries: z.number(), base_delay_
 export type RetryConfig = z.infer<typeof retryConfig>;
 
 export const mostRetries = 100;
+/** A day. */
+export const mostBaseDelayMs = 86_400_000;
 export const defaultRetryConfig: RetryConfig = { max_retries: 3, base_delay_ms: 1_000 };
 
 export interface BackoffRules {
@@ -13,6 +15,9 @@ export interface BackoffRules {
   /** Each backoff is moved by at most ± this share, 0 to 0.5. */
   readonly jitter: number;
 }
+
+/** 100 years. */
+const longestMs = 100 * 365 * 86_400_000;
 
 /**
  * The wait before retry `number` (the first is 1): base × 2^(number−1), at most the cap, moved by the
@@ -25,7 +30,7 @@ export function backoffMs(
   chance = 0.5,
 ): number {
   if (!Number.isInteger(number) || number < 1) throw new RangeError(`retry ${number} is none`);
-  const most = capMs === 0 ? Number.MAX_SAFE_INTEGER : capMs;
+  const most = capMs === 0 ? longestMs : capMs;
   const nominal = Math.min(base_delay_ms * 2 ** (number - 1), most);
-  return Math.min(Math.round(nominal * (1 + jitter * (2 * chance - 1))), Number.MAX_SAFE_INTEGER);
+  return Math.min(Math.round(nominal * (1 + jitter * (2 * chance - 1))), longestMs);
 }

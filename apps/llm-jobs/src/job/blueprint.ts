@@ -66,7 +66,9 @@ function begin(job: LlmJob, { retry }: JobRules): Action<JobState> {
 
 function defineAgent(job: LlmJob, rules: JobRules): Action<JobState> {
   const record = recordOf(job);
-  if (rules.classifies && record.classification === null)
+  // The stub would not know.
+  const mayClassify = rules.classifies && !partsIn(job.stores).models.isStub;
+  if (mayClassify && record.classification === null)
     return planCall(job, record, 'classify', rules);
   try {
     const { skill, model } = classified(rules.route(record.description), record.classification);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mostRetries } from '../domain/retry.ts';
+import { mostBaseDelayMs, mostRetries } from '../domain/retry.ts';
 import { type Tier, tiers } from '../models/contract.ts';
 import { checkProblems, outputCheck } from '../output/check.ts';
 
@@ -43,9 +43,9 @@ function retryProblems({ max_retries, base_delay_ms }: Partial<JobInput>): strin
     ...(max_retries === undefined || isWhole(max_retries, mostRetries)
       ? []
       : [`max_retries: ${max_retries} is no whole number from 0 to ${mostRetries}`]),
-    ...(base_delay_ms === undefined || isWhole(base_delay_ms, Number.MAX_SAFE_INTEGER)
+    ...(base_delay_ms === undefined || isWhole(base_delay_ms, mostBaseDelayMs)
       ? []
-      : [`base_delay_ms: ${base_delay_ms} is no whole number from 0 on`]),
+      : [`base_delay_ms: ${base_delay_ms} is no whole number from 0 to ${mostBaseDelayMs}`]),
   ];
 }
 

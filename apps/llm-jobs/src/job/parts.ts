@@ -1,11 +1,11 @@
 import type { Clock } from 'capataz/server';
 import type { Books } from '../books/books.ts';
 import type { Redact } from '../books/redaction.ts';
-import type { ModelPort } from '../models/contract.ts';
+import type { Models } from '../models/create-models.ts';
 
 /** What handlers have effects through. */
 export interface JobParts {
-  readonly models: ModelPort;
+  readonly models: Pick<Models, 'call' | 'isStub'>;
   readonly books: Pick<Books, 'write'>;
   readonly redact: Redact;
   readonly clock: Clock;

@@ -158,8 +158,10 @@ test('S-66: a command that is its own server feeds the application’s tables, t
   const folder = folderWith();
   const told: string[] = [];
   let place = 0;
-  const feeding = applicationOf({
-    ...relay,
+  const feeding: ServerOptions = {
+    name: 'relay',
+    blueprints: [greet],
+    stores: { greeting: 'Hello' },
     feeds: [
       {
         name: 'told',
@@ -180,7 +182,7 @@ test('S-66: a command that is its own server feeds the application’s tables, t
         },
       },
     ],
-  } as unknown as ServerOptions);
-  const { code, stderr } = await runIn(folder, ['greet'], { application: feeding });
+  };
+  const { code, stderr } = await runIn(folder, ['greet'], { application: applicationOf(feeding) });
   assert.equal(code, 0, stderr);
 });
