@@ -54,9 +54,8 @@ export type AuditRecord = z.infer<typeof auditRecordSchema>;
 export interface BookedJob {
   readonly record: AuditRecord;
   readonly calls: readonly CallRow[];
-  /** What the numbers in `record` stand for exactly, in nano-dollars. */
+  /** What `record.cost_usd` stands for, exactly. */
   readonly costNanoUsd: number;
-  readonly bookedNanoUsd: number | null;
 }
 
 export interface About {
@@ -69,7 +68,6 @@ export interface About {
 export function auditRecord(job: JobRecord, about: About): BookedJob {
   const { redact, client, attributes } = about;
   const calls = job.calls.map((call) => redactedCall(call, redact));
-  const booked = sumOf(calls);
   const record: AuditRecord = {
     job_id: job.id,
     description: redact(job.description),
@@ -91,12 +89,12 @@ export function auditRecord(job: JobRecord, about: About): BookedJob {
       batch: textOrNull(attributes.batch),
       llm_calls: calls.length,
       unknown_calls: calls.filter(({ cost_nano_usd }) => cost_nano_usd === null).length,
-      booked_usd: usdOrNull(booked),
+      booked_usd: usdOrNull(sumOf(calls)),
       classification_usd: usdOrNull(sumOf(calls.filter(({ purpose }) => purpose === 'classify'))),
       tokens: tokensOf(calls),
     },
   };
-  return { record, calls, costNanoUsd: job.cost_nano_usd, bookedNanoUsd: booked };
+  return { record, calls, costNanoUsd: job.cost_nano_usd };
 }
 
 /** Null as soon as one of them is unknown: a sum that leaves it out would be wrong. */

@@ -6,7 +6,7 @@ const schema = `
   CREATE TABLE IF NOT EXISTS records (
     job_id TEXT PRIMARY KEY, completed_at TEXT NOT NULL, status TEXT NOT NULL, skill TEXT, tier TEXT,
     client TEXT NOT NULL, batch TEXT, retries INTEGER NOT NULL, cost_nano_usd INTEGER NOT NULL,
-    booked_nano_usd INTEGER, calls INTEGER NOT NULL, unknown_calls INTEGER NOT NULL,
+    calls INTEGER NOT NULL, unknown_calls INTEGER NOT NULL,
     duration_ms INTEGER NOT NULL, record TEXT NOT NULL
   ) STRICT;
   CREATE INDEX IF NOT EXISTS records_by_end ON records (completed_at);
@@ -90,6 +90,10 @@ export class Books implements Disposable {
     return row === undefined ? null : recordIn(row);
   }
 
+  has(jobId: string): boolean {
+    return this.#all('SELECT 1 FROM records WHERE job_id = ?', jobId).length > 0;
+  }
+
   /** In the order of their ends. */
   *records(filter: RecordFilter = {}, limit = -1): Generator<AuditRecord, void, void> {
     const { sql, values } = conditionOf(filter);
@@ -133,13 +137,13 @@ export class Books implements Disposable {
     }));
   }
 
-  #writeOne({ record, calls, costNanoUsd, bookedNanoUsd }: BookedJob): void {
+  #writeOne({ record, calls, costNanoUsd }: BookedJob): void {
     const { extra, agent } = record;
     this.#run(
-      'INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
       ...[record.job_id, record.completed_at, record.status],
       ...[agent?.skill ?? null, agent?.model ?? null, extra.client, extra.batch],
-      ...[record.retry_count, costNanoUsd, bookedNanoUsd, extra.llm_calls, extra.unknown_calls],
+      ...[record.retry_count, costNanoUsd, extra.llm_calls, extra.unknown_calls],
       ...[record.duration_ms, JSON.stringify(record)],
     );
     for (const call of calls) {

@@ -22,7 +22,7 @@ interface Parts {
 
 /**
  * Whatever ends without End has its record from here: what failed before, was cancelled, or was given up
- * by the engine. What End has written is written again, and is the same (S-56).
+ * by the engine, and what another server's End has written into its own books (S-56).
  */
 export async function project(
   events: readonly JobEvent[],
@@ -31,6 +31,8 @@ export async function project(
 ): Promise<void> {
   const booked: BookedJob[] = [];
   for (const event of events) {
+    // End has written it, or it would not have finished.
+    if (event.entry.type === 'job_finished' && books.has(event.jobId)) continue;
     const view = await viewOf(client(event.client), event.jobId);
     if (view === null || view.blueprint !== blueprintName) continue;
     booked.push(bookedJob(view, redact));

@@ -8,14 +8,14 @@ import type { JobInput } from '../job/input.ts';
 import type { settings } from '../settings.ts';
 import { Bar } from './bar.ts';
 import { recordReader, untilBooked } from './booked.ts';
-import { jobIn, textOf } from './job-file.ts';
+import { jobIn, textOf, tierOption } from './job-file.ts';
 import { retriesOf } from './run-command.ts';
 
 const options = z.object({
   name: z.string().min(1).max(200).optional(),
   output: z.string().optional(),
   jobs: z.coerce.number().int().min(1).max(1_000).default(16),
-  model: z.string().optional(),
+  model: tierOption,
 });
 
 export const batchCommand: ApplicationCommand<typeof settings> = {

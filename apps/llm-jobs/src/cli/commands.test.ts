@@ -107,6 +107,8 @@ test('run --file takes a job as the seed writes it, and begins it anew', async (
   assert.match(bad.stderr, /bad\.json: .*modle/);
   assert.equal((await desk.run('run', '--file', 'nowhere.json')).code, 2);
   assert.equal((await desk.run('run')).code, 2);
+  const tier = await desk.run('run', '--model', 'gpt', 'Fix it');
+  assert.deepEqual([tier.code, /must be haiku, sonnet or opus/.test(tier.stderr)], [2, true]);
 });
 
 const lines = Array.from({ length: 40 }, (_, index) => JSON.stringify(`Fix bug ${index}`));

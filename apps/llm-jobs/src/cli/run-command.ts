@@ -7,13 +7,13 @@ import type { JobInput } from '../job/input.ts';
 import { blueprintName } from '../job/names.ts';
 import type { settings } from '../settings.ts';
 import { recordReader, untilBooked } from './booked.ts';
-import { readJobFile } from './job-file.ts';
+import { readJobFile, tierOption } from './job-file.ts';
 
 type Context = ClientCommandContext<typeof settings>;
 
 const options = z.object({
   file: z.string().optional(),
-  model: z.string().optional(),
+  model: tierOption,
   verbose: z.boolean().default(false),
 });
 
@@ -26,7 +26,9 @@ export const runCommand: ApplicationCommand<typeof settings> = {
     { flags: '-v, --verbose', description: 'Tell of each step.' },
   ],
   async run(context) {
-    const given = options.parse(context.options);
+    const parsed = options.safeParse(context.options);
+    if (!parsed.success) throw new UsageError(`run: ${z.prettifyError(parsed.error)}`);
+    const given = parsed.data;
     const input = { ...retriesOf(context), ...inputOf(context.arguments, given) };
     const { jobId } = await context.client.jobs.start(blueprintName, input, {
       jobId: newJobId(),

@@ -5,8 +5,9 @@ import { failureOf } from '../domain/failure.ts';
 import { newJob, next, success } from '../domain/machine.ts';
 import { advance, type JobState } from './advance.ts';
 import { overBudget } from './budget.ts';
-import { makeCall, withTier } from './call.ts';
+import { makeCall } from './call.ts';
 import { classified } from './classification.ts';
+import { withTier } from './fallback.ts';
 import { type JobInput, jobInput, problemsOf, tierNamed } from './input.ts';
 import { blueprintName } from './names.ts';
 import { partsIn } from './parts.ts';
@@ -34,7 +35,7 @@ export function llmBlueprint(rules: JobRules): Blueprint {
         to: ['Process', 'Admission', 'Budget'],
         handle: (job) => defineAgent(job, rules),
       },
-      Process: { to: ['Admission', 'Budget'], handle: (job) => process(job, rules) },
+      Process: { to: ['Admission', 'Budget'], handle: (job) => planAnswer(job, rules) },
       Admission: { to: ['Call'], handle: (job) => admitCall(openCall(recordOf(job)), rules) },
       Call: {
         to: ['End', 'Process', 'DefineAgent'],
@@ -73,7 +74,8 @@ function defineAgent(job: LlmJob, rules: JobRules): Action<JobState> {
   try {
     const { skill, model } = classified(rules.route(record.description), record.classification);
     const tier = tierNamed(job.input.model ?? '') ?? model;
-    const routed = withTier({ ...record, agent: { skill, model: tier } }, tier, 0, rules.catalog);
+    const agent = { skill, model: tier };
+    const routed = withTier({ ...record, agent }, { tier, step: 0 }, rules.catalog);
     return advance(job, routed, success, { now: job.now });
   } catch (error) {
     const words = `the job could not be routed: ${error instanceof Error ? error.message : error}`;
@@ -86,7 +88,7 @@ function defineAgent(job: LlmJob, rules: JobRules): Action<JobState> {
   }
 }
 
-function process(job: LlmJob, rules: JobRules): Action<JobState> {
+function planAnswer(job: LlmJob, rules: JobRules): Action<JobState> {
   const record = recordOf(job);
   const over_budget = record.over_budget || job.answer?.name === 'approved';
   return planCall(job, { ...record, over_budget, next_attempt_at: null }, 'answer', rules);

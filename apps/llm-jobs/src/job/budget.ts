@@ -3,8 +3,8 @@ import { failureOf } from '../domain/failure.ts';
 import { type Tier, tiers } from '../models/contract.ts';
 import { usdText } from '../models/money.ts';
 import { advance, type JobState } from './advance.ts';
-import { withTier } from './call.ts';
 import { unclassified } from './classification.ts';
+import { withTier } from './fallback.ts';
 import { spentOf } from './plan.ts';
 import { type CallRow, type JobRecord, type LlmJob, openCall, recordOf, save } from './record.ts';
 import type { JobRules } from './rules.ts';
@@ -27,7 +27,7 @@ export function overBudget(job: LlmJob, rules: JobRules): Action<JobState> {
     case 'cheaper': {
       const tier = cheaperThan(record);
       if (tier === null) return giveUp(job, record, `${why}, and there is no cheaper tier`);
-      save(job, withTier(record, tier, 0, rules.catalog));
+      save(job, withTier(record, { tier, step: 0 }, rules.catalog));
       return transition('Process');
     }
     case 'pause':

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { type Action, type RunningJob, transition } from 'capataz';
-import { type Failure, failureOf, textOf } from '../domain/failure.ts';
+import { failureOf } from '../domain/failure.ts';
 import { success } from '../domain/machine.ts';
 import { backoffMs } from '../domain/retry.ts';
-import { nextStep, priceOf } from '../models/catalog.ts';
-import { type FailureClass, failureReasons } from '../models/contract.ts';
+import { priceOf } from '../models/catalog.ts';
+import { failureReasons } from '../models/contract.ts';
 import { costOf } from '../models/price.ts';
 import { faultOf } from '../output/check.ts';
 import { commandFault } from '../output/command.ts';
 import { advance, type JobState } from './advance.ts';
 import { askOnce, type Reply } from './ask.ts';
 import { classificationIn, unclassified } from './classification.ts';
+import { decided, type FailedCall } from './fallback.ts';
 import type { JobInput } from './input.ts';
 import { type JobParts, partsIn } from './parts.ts';
 import { settled } from './plan.ts';
@@ -80,28 +81,19 @@ async function afterAnswer(
   reply: Reply,
   around: Around,
 ): Promise<Action<JobState>> {
-  const now = () => around.parts.clock.now();
   if (reply.type === 'lost') return repeat(job, record, around);
   if (reply.type === 'failed') {
     const { reason, message, retry_after_ms: retryAfterMs } = reply;
-    return afterFailure(
-      job,
-      record,
-      { class: failureReasons[reason], message, retryAfterMs },
-      around,
-    );
+    const failed = { failureClass: failureReasons[reason], message, retryAfterMs };
+    return afterFailure(job, record, failed, around);
   }
   const fault = await faultIn(job, record, reply.text, around.rules);
   if (fault === null) {
     const answered = { ...record, llm_response: reply.text, refusal: null };
-    return advance(job, answered, success, { now: now() });
+    return advance(job, answered, success, { now: around.parts.clock.now() });
   }
-  return afterFailure(
-    job,
-    record,
-    { class: 'business', message: fault, retryAfterMs: null },
-    around,
-  );
+  const failed = { failureClass: 'business', message: fault, retryAfterMs: null } as const;
+  return afterFailure(job, record, failed, around);
 }
 
 /** The same try once more, under another request id: the count of retries stays (W-q). */
@@ -129,79 +121,23 @@ async function faultIn(
   );
 }
 
-interface CallFailure {
-  readonly class: FailureClass;
-  readonly message: string;
-  readonly retryAfterMs: number | null;
-}
-
-/** To the same model again, or on to the next of the chain, or nowhere. */
 function afterFailure(
   job: Job,
   record: JobRecord,
-  failed: CallFailure,
+  failed: FailedCall,
   { parts, rules }: Around,
 ): Action<JobState> {
-  const now = parts.clock.now();
-  const { record: moved, failure, isSameModel } = judged(record, failed, rules);
-  const number = record.retry_count + 1;
-  const backoff = backoffMs(record.retry_config, number, rules.backoff, chanceOf(openId(record)));
-  const retryAfterMs = isSameModel ? (failed.retryAfterMs ?? 0) : 0;
+  const { record: moved, failure, leastMs } = decided(record, failed, rules);
+  const requestId = record.calls.at(-1)?.request_id ?? '';
+  const backoff = backoffMs(
+    record.retry_config,
+    record.retry_count + 1,
+    rules.backoff,
+    chanceOf(requestId),
+  );
   const outcome = { type: 'failure', ...failure } as const;
-  return advance(job, moved, outcome, { now, waitMs: Math.max(backoff, retryAfterMs) });
-}
-
-function judged(
-  record: JobRecord,
-  { class: failureClass, message, retryAfterMs }: CallFailure,
-  { catalog, maxRetryAfterMs }: JobRules,
-): { readonly record: JobRecord; readonly failure: Failure; readonly isSameModel: boolean } {
-  const failure = failureOf(failureClass, message);
-  const { chain } = record;
-  if (chain === null) throw new Error('a call was made without an agent');
-  const tier = catalog.tiers[chain.tier];
-  const step = nextStep(tier, { step: chain.step, failureClass }, catalog.fallbackOn);
-  const isSameModel = step === chain.step;
-  const refusal = failureClass === 'business' ? textOf(failure.kind) : record.refusal;
-  if (step === null) return { record: { ...record, refusal }, failure, isSameModel: true };
-  if (isSameModel && retryAfterMs !== null && retryAfterMs > maxRetryAfterMs) {
-    const words = `${message}; the provider asks for a wait of ${Math.ceil(retryAfterMs / 1000)} s, which is more than ${maxRetryAfterMs / 1000} s`;
-    return { record, failure: failureOf('permanent', words), isSameModel };
-  }
-  // A chain that goes on makes even a permanent failure one that is worth another try.
-  const mayGoOn = { ...failure, permanent: false };
-  if (isSameModel || record.retry_count >= record.retry_config.max_retries)
-    return {
-      record: { ...record, refusal },
-      failure: isSameModel ? failure : mayGoOn,
-      isSameModel,
-    };
-  return {
-    record: { ...withTier(record, chain.tier, step, catalog), refusal },
-    failure: mayGoOn,
-    isSameModel,
-  };
-}
-
-/** The flat price is that of the tier that was asked last (S-81). */
-export function withTier(
-  record: JobRecord,
-  tier: NonNullable<JobRecord['chain']>['tier'],
-  step: number,
-  catalog: JobRules['catalog'],
-): JobRecord {
-  const { chain } = catalog.tiers[tier];
-  const { tier: model } = chain[step] ?? chain[0];
-  return {
-    ...record,
-    agent: { skill: record.agent?.skill ?? '', model },
-    chain: { tier, step },
-    cost_nano_usd: catalog.tiers[model].cost,
-  };
-}
-
-function openId({ calls }: JobRecord): string {
-  return calls.at(-1)?.request_id ?? '';
+  const waitMs = Math.max(backoff, leastMs);
+  return advance(job, moved, outcome, { now: parts.clock.now(), waitMs });
 }
 
 /** Uniform in [0, 1), and the same whenever the same request is judged. */

@@ -1,6 +1,8 @@
 /** The life of a job, with the whole application around it. */
 import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { createLog } from 'capataz/server';
 import { auditRecordSchema } from '../books/audit-record.ts';
 import { states, statuses } from '../domain/machine.ts';
 import { answer, failing, ScriptedModels, World } from '../fixtures/world.ts';
@@ -115,7 +117,8 @@ test('W-8, W-c, W-d, W-17, W-22: with all calls failing there are four, 1, 2 and
 });
 
 test('W-10, W-g: where the record cannot be stored, the job fails with its answer kept, and no call is made again', async () => {
-  await using world = await World.start();
+  const log = createLog({ level: 'error', to: new PassThrough() });
+  await using world = await World.start({ log });
   const write = world.books.write.bind(world.books);
   let tries = 0;
   world.books.write = () => {
