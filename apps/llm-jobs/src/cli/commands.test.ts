@@ -203,3 +203,22 @@ test('audit writes records as JSON lines and CSV, one record, and the calls of a
   assert.equal((await desk.run('audit', '--since', 'yesterday')).code, 2);
   assert.ok(existsSync(join(desk.folder, '.capataz', 'llm-books.sqlite')));
 });
+
+test('commands find the server that holds the data folder, and a person can approve what goes beyond a budget', async () => {
+  await using desk = await Desk.open({});
+  await using server = new AppProcess(
+    ['serve', '--port', '0', '--budget-month-usd', '0.000001'],
+    desk.folder,
+  );
+  await until(() => server.url !== null);
+  await using asking = new AppProcess(['run', 'Fix the bug'], desk.folder);
+  await until(() => asking.lines.length > 0);
+  const [, id = ''] =
+    /^waits for approval: capataz-llm approvals show (\S+)$/.exec(asking.lines[0] ?? '') ?? [];
+  const shown = await desk.run('approvals', 'show', id, '--json');
+  assert.match(shown.stdout, /Go beyond the budget\? the budget has no 0\.\d+ USD left/);
+  const approved = await desk.run('approvals', 'approve', id);
+  assert.equal(approved.code, 0, approved.stderr);
+  assert.equal(await asking.ended(), 0);
+  assert.equal(desk.fake?.meter.entries.length, 1);
+});

@@ -139,6 +139,37 @@ test('S-82: what a cancelled job may have spent in its last call stays taken fro
   assert.equal((await world.run(input)).status, 'Failed');
 });
 
+test('S-78: a call that waited for its place when its job was cancelled was never sent, and stands in no book', async () => {
+  const held = Promise.withResolvers<void>();
+  const models = new ScriptedModels(
+    async () => {
+      await held.promise;
+      return answer('done');
+    },
+    () => answer('done'),
+  );
+  await using world = await World.start({
+    models,
+    settings: { concurrency: 1, budgetMonthUsd: (2.5 * most).toFixed(9), overBudget: 'fail' },
+  });
+  const first = await world.begin(input);
+  await world.until(() => models.calls.length === 1);
+  const id = await world.begin(input);
+  await world.until(async () => (await world.view(id)).state === 'Admission');
+  await world.client.jobs.cancel(id);
+  const record = await world.record(id);
+  assert.deepEqual([record.extra.llm_calls, record.extra.booked_usd], [0, 0]);
+  held.resolve();
+  await world.ended(first);
+  // Nothing is taken for it: there is room for this one and its like.
+  assert.equal((await world.run(input)).status, 'Completed');
+  assert.equal((await world.run(input)).status, 'Completed');
+  assert.deepEqual(
+    world.books.calls(id).map(({ outcome }) => outcome),
+    [],
+  );
+});
+
 test('rates of a provider are kept over all jobs: calls at once, requests and tokens within a minute', async () => {
   let atOnce = 0;
   let highest = 0;

@@ -341,3 +341,23 @@ test('S-81: a truncated answer is a Business failure, and so is tried again', as
   assert.deepEqual((await world.job(id)).failure, { Business: 'it is truncated' });
   assert.equal((await world.ended(id)).status, 'Completed');
 });
+
+test('while an answer streams, the job shows how much has come, without secrets', async () => {
+  const told = Promise.withResolvers<void>();
+  await using world = await World.start({
+    models: new ScriptedModels(async ({ onDelta }) => {
+      onDelta?.('The key is ');
+      onDelta?.('sk-ant-0123456789abcdefghij');
+      await told.promise;
+      return answer('done');
+    }),
+  });
+  const id = await world.begin('Fix the bug');
+  await world.until(async () => (await world.view(id)).progress !== null);
+  assert.deepEqual((await world.view(id)).progress, {
+    fraction: null,
+    message: '38 characters: [redacted]',
+  });
+  told.resolve();
+  assert.equal((await world.ended(id)).status, 'Completed');
+});

@@ -3,6 +3,7 @@ import type { Client, JobView } from 'capataz/client';
 import { z } from 'zod';
 import { budgetKept } from './plan.ts';
 import { jobRecord } from './record.ts';
+import { mayBeSent } from './view.ts';
 
 const settlementName = 'llm-settlement';
 const settlement = z.strictObject({
@@ -41,7 +42,7 @@ export function settlementBlueprint(): Blueprint {
 export async function settleInterrupted(client: Client, view: JobView): Promise<void> {
   const stored = jobRecord.safeParse(view.data);
   const last = stored.data?.calls.at(-1);
-  if (last?.outcome !== 'open' || last.budgets.length === 0) return;
+  if (last?.outcome !== 'open' || !mayBeSent(view) || last.budgets.length === 0) return;
   await client.jobs.start(
     settlementName,
     { shares: last.budgets },

@@ -18,11 +18,17 @@ export function recordInView(view: JobView): JobRecord {
     permanent: false,
     next_attempt_at: null,
     updated_at: view.ended_at,
-    // What was on its way is on its way still, for all that anybody knows.
-    calls: record.calls.map((call) =>
-      call.outcome === 'open' ? { ...call, outcome: 'lost', ended_at: view.ended_at } : call,
-    ),
+    calls: record.calls.flatMap((call) => {
+      if (call.outcome !== 'open') return [call];
+      // What was on its way is on its way still, for all that anybody knows.
+      return mayBeSent(view) ? [{ ...call, outcome: 'lost', ended_at: view.ended_at }] : [];
+    }),
   };
+}
+
+/** The planned call of a job may have gone out; before that it waits for its place. */
+export function mayBeSent({ state }: Pick<JobView, 'state'>): boolean {
+  return state === 'Call';
 }
 
 /** One that has not begun has no record yet. */
