@@ -196,6 +196,8 @@ test('rates of a provider are kept over all jobs: calls at once, requests and to
   // 30 + 4,096 tokens may be used, 110 are.
   await using few = await World.start({ models: slow, settings: { tokensPerMinute: 4_300 } });
   const some = [await few.begin(input), await few.begin(input), await few.begin(input)];
+  // The second goes as soon as it is known how little the first has used.
+  await few.until(() => slow.calls.length === 2);
   for (const id of some) await few.ended(id);
   assert.deepEqual(
     slow.gaps.map((gap) => gap >= 60_000),
