@@ -149,8 +149,13 @@ export const onPullRequest: Move<'resultado.pr_generada'> = (job, { pullRequestU
 export function onVerdict({ feedbackRounds }: TaskRules): Move<'resultado.integracion_finalizada'> {
   return (job, { exito, log }) => {
     if (exito) return transition('COMPLETADA');
-    const { round } = recordOf(job);
-    note(job, { failureLog: log });
+    const { round, diff, failureLog, failedDiff } = recordOf(job);
+    note(job, { failureLog: log, failedDiff: diff });
+    if (diff !== null && diff === failedDiff && log === failureLog) {
+      const message = `the correction changed nothing: the same change has failed in the same way in round ${round}`;
+      failed(job, 'no_progress', message, originators.smith);
+      return transition('FALLIDA_LOGICA');
+    }
     if (round > feedbackRounds) {
       const message = `the tests failed in round ${round}, after ${feedbackRounds} corrections`;
       failed(job, 'feedback_rounds_spent', message, originators.sandbox);
