@@ -10,6 +10,7 @@ import {
   type SettingValues,
   type Setup,
 } from 'capataz/server';
+import { agentsCommand } from './cli/agents-command.ts';
 import { taskCommand } from './cli/task-command.ts';
 import { applicationName, taskCodec } from './contract/envelope.ts';
 import { Gateway } from './gateway/gateway.ts';
@@ -114,14 +115,14 @@ export function codingServer({
         : [];
       const clientOfTasks = orchestratorClient(around, client);
       return runs(around, 'gateway')
-        ? [...own, stores.gateway.connect({ bus, client: clientOfTasks })]
+        ? [...own, ...stores.gateway.connect({ bus, client: clientOfTasks })]
         : own;
     },
     routes: (around) => {
       const { publicUrl } = around.config;
       return runs(around, 'gateway') ? gatewayRoutes(around.stores.gateway, { publicUrl }) : [];
     },
-    commands: [taskCommand],
+    commands: [taskCommand, agentsCommand],
     onStart: async (server) => {
       const { clock, log, stores } = server;
       const world = { bus: busOf(server.bus), clock, log, newId };

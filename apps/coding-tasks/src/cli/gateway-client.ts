@@ -36,9 +36,12 @@ export class GatewayClient {
 
   /** What the gateway says about this user's tasks, until `until` says that it is enough. */
   follow(onMessage: (message: ServerMessage) => boolean): Promise<void> {
-    const socket = new WebSocket(`${this.#address.url.replace(/^http/, 'ws')}/socket`, {
-      headers: this.#headers(),
-    });
+    const socket = new WebSocket(
+      `${this.#address.url.replace(/^http/, 'ws')}/socket?registros=true`,
+      {
+        headers: this.#headers(),
+      },
+    );
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     socket.addEventListener('message', ({ data }) => {
       const parsed = serverMessage.safeParse(JSON.parse(String(data)));

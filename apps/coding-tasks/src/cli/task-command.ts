@@ -171,6 +171,8 @@ function done({ print, asJson }: CommandContext, word: string): void {
 }
 
 function lineOf({ tipo, payload }: ServerMessage): string {
+  if (tipo === 'ACTUALIZACION_PROGRESO' && payload.datosAdicionales?.registro !== undefined)
+    return payload.mensaje.replaceAll(/^/gm, '  | ');
   if (tipo === 'ACTUALIZACION_PROGRESO')
     return `${payload.datosAdicionales?.estado ?? ''}  ${payload.mensaje}`;
   if (tipo === 'TAREA_FINALIZADA')

@@ -13,6 +13,7 @@ const maxBufferedBytes = 1024 * 1024;
 /** A user's WebSocket: what he wants goes in, what happens to his tasks comes out. */
 export class ClientSocket implements Listener {
   readonly user: string;
+  readonly wantsLogs: boolean;
   readonly #gateway: Gateway;
   readonly #socket: Socket;
   readonly #leave: () => void;
@@ -21,8 +22,13 @@ export class ClientSocket implements Listener {
   /** News that come while the current state is being read; they follow it. */
   #early: ServerMessage[] | null = [];
 
-  constructor(gateway: Gateway, user: string, socket: Socket) {
+  constructor(
+    gateway: Gateway,
+    { user, wantsLogs }: Pick<Listener, 'user' | 'wantsLogs'>,
+    socket: Socket,
+  ) {
     this.user = user;
+    this.wantsLogs = wantsLogs;
     this.#gateway = gateway;
     this.#socket = socket;
     this.#leave = gateway.listen(this);

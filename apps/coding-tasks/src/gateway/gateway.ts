@@ -14,6 +14,7 @@ import { busEvent, exchangeOf, type Message, readMessage } from '../contract/mes
 import { exchanges, originators } from '../contract/names.ts';
 import type { Payload } from '../contract/payloads.ts';
 import { blueprintName } from '../task/blueprint.ts';
+import { type LogMessage, logFeed } from './log-feed.ts';
 import { stateMessage, type TaskView, taskView } from './view.ts';
 
 export interface GatewayOptions {
@@ -41,6 +42,8 @@ export type UserActionName =
 /** Somebody who is told what happens. */
 export interface Listener {
   readonly user: string;
+  /** Whether it wants what agents and tests print, too. */
+  readonly wantsLogs: boolean;
   tell(message: ServerMessage): void;
 }
 
@@ -74,15 +77,23 @@ export class Gateway {
   }
 
   /** @returns what it has to hear from now on */
-  connect(connected: Connected): SubscriberOptions {
+  connect(connected: Connected): SubscriberOptions[] {
     this.#connected = connected;
+    const { bus } = connected;
     const durable = `${originators.gateway}.${this.#options.name}`;
     const patterns = ['tarea.estado_cambiado', 'tarea.accion_atendida'];
-    return {
-      name: 'gateway',
-      source: busSource(connected.bus, { durable, exchange: exchanges.results, patterns }),
-      handle: this.#onNews,
-    };
+    const news = busSource(bus, { durable, exchange: exchanges.results, patterns });
+    const logs = logFeed({
+      ...{ bus, durable: `${durable}.logs`, now: () => this.clock.now() },
+      isWatched: () => [...this.#listeners].some(({ wantsLogs }) => wantsLogs),
+      ownerOf: async (id) => taskView(await connected.client().jobs.get(id))?.usuario ?? null,
+      tell: (owner, message) => {
+        for (const listener of this.#listeners)
+          if (listener.wantsLogs && this.#maySee(listener.user, owner))
+            listener.tell(logLine(message));
+      },
+    });
+    return [{ name: 'gateway', source: news, handle: this.#onNews }, logs];
   }
 
   listen(listener: Listener): () => void {
@@ -197,6 +208,14 @@ export class Gateway {
     for (const listener of this.#listeners)
       if (listener.user === payload.usuario) listener.tell(refusalMessage(taskId, payload));
   }
+}
+
+function logLine({ name, taskId, originator, payload }: LogMessage): ServerMessage {
+  const registro = { nivel: name.slice('log.'.length), servicio: originator, ...payload.campos };
+  return {
+    tipo: 'ACTUALIZACION_PROGRESO',
+    payload: { taskId, mensaje: payload.mensaje, datosAdicionales: { registro } },
+  };
 }
 
 export function refusalMessage(

@@ -28,6 +28,10 @@ const newTask = z.object({
 });
 const approval = z.object({ planId: filled, hash: filled.optional() });
 const rejection = z.object({ planId: filled, comentario: filled.optional() });
+const socketQuery = z.object({
+  /** What agents and tests print comes, too. */
+  registros: z.enum(['true', 'false']).optional(),
+});
 const cancellation = z.object({ motivo: filled.optional() });
 
 /** The users' side over HTTP and WebSocket. Whose the token is, is the user. */
@@ -69,13 +73,18 @@ export function gatewayRoutes(
       operation: {
         id: 'openTaskSocket',
         summary: 'A WebSocket: what the user wants goes in, what happens to his tasks comes out',
+        query: socketQuery,
         answers: { 101: { description: 'The protocol is a WebSocket from here on' } },
         errors: ['MALFORMED_REQUEST', 'FORBIDDEN'],
       },
       upgrade: {
-        admit: (request) => refuseForeignPages(request, publicUrl),
+        admit: (request) => {
+          check(socketQuery, request.query);
+          refuseForeignPages(request, publicUrl);
+        },
         begin: (request, socket) => {
-          new ClientSocket(gateway, clientOf({ request }).name, socket);
+          const wantsLogs = check(socketQuery, request.query).registros === 'true';
+          new ClientSocket(gateway, { user: clientOf({ request }).name, wantsLogs }, socket);
         },
       },
       handle: () => {

@@ -11,6 +11,7 @@ import { exchanges, type Originator, originators } from '../contract/names.ts';
 import type { EventName } from '../contract/payloads.ts';
 import type { Service, ServiceWorld } from '../service.ts';
 import type { Ledger, Order, Run } from './ledger.ts';
+import { LogStream } from './log-stream.ts';
 import { Publisher } from './publisher.ts';
 import { type Facts, type Outcome, type Work, WorkFailed } from './work.ts';
 
@@ -164,10 +165,12 @@ class OrderPerformer implements Service {
     say(run.starts === 1 ? 'at work' : 'at work again after an interruption');
     this.#publishStatus(active).catch((error) => log.warn('status not said', { ...fields, error }));
     active.isSaid = true;
+    using printed = this.#printed(run);
+    const print = (text: string): void => printed.write(text);
     let end: { outcome: Outcome; facts: Facts | null };
     try {
       if (run.starts > maxStarts) throw interruptedTooOften(run.starts - 1);
-      end = await this.#options.work(run, { signal: active.abort.signal, facts, say });
+      end = await this.#options.work(run, { signal: active.abort.signal, facts, say, print });
     } catch (error) {
       if (this.#isStopping) ledger.interrupted(run.id);
       if (active.abort.signal.aborted) return log.info('work ended early', fields);
@@ -186,6 +189,12 @@ class OrderPerformer implements Service {
     );
     log.info(counted ? `work done: ${name}` : 'work done, but it was closed meanwhile', fields);
     this.#publisher.wake();
+  }
+
+  #printed(run: Run): LogStream {
+    const { name: originator, bus, clock, log, newId } = this.#options;
+    const fields = { orden: run.name, intento: String(run.attempt ?? '') };
+    return new LogStream({ bus, clock, log, newId, originator, taskId: run.correlationId, fields });
   }
 
   #cancel(task: string): void {

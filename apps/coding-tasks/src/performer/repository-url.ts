@@ -35,7 +35,7 @@ export function checkedRepository(text: string, allowed: readonly string[] = [])
 }
 
 /** Whole path segments only: `…/acme` does not let `…/acme-evil` in. */
-function isWithin(repository: string, start: string): boolean {
+export function isWithin(repository: string, start: string): boolean {
   const bare = repository.replace(/\.git$/, '');
   const wanted = start.replace(/\/$/, '').replace(/\.git$/, '');
   return bare === wanted || bare.startsWith(`${wanted}/`);

@@ -3,6 +3,7 @@ import type { Clock } from 'capataz/server';
 import { describeEnd, type Ended, runCommand } from '../performer/command.ts';
 import { type Agent, AgentFailed, type Answer, type Turn, type TurnControl } from './agent.ts';
 import type { Dialect, Said } from './dialects.ts';
+import { silenceWatch } from './silence-watch.ts';
 
 /**
  * How an agent is called. In arguments `{phase}`, `{prompt}`, `{session}`, `{folder}` and
@@ -55,7 +56,7 @@ async function runTurn(
   control: TurnControl,
 ): Promise<Answer> {
   const listener = new Listener(template.dialect(), control);
-  const silence = silenceWatch(options);
+  const silence = silenceWatch(options.clock, options.silenceMs);
   const signal = AbortSignal.any([control.signal, silence.signal]);
   const ended = await runCommand(
     {
@@ -191,15 +192,4 @@ function answerFileOf({ answerFile }: Turn): string | null {
   } catch {
     return null;
   }
-}
-
-function silenceWatch({ clock, silenceMs }: CommandAgentOptions) {
-  const abort = new AbortController();
-  let cancel: () => void = () => undefined;
-  const heard = (): void => {
-    cancel();
-    if (silenceMs !== undefined) cancel = clock.after(silenceMs, () => abort.abort());
-  };
-  heard();
-  return { signal: abort.signal, heard, stop: () => cancel() };
 }
