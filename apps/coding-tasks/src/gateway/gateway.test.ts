@@ -33,8 +33,8 @@ class Browser implements Disposable {
   readonly #socket: WebSocket;
   closed: number | null = null;
 
-  constructor(world: World, user: string, headers: Record<string, string> = {}) {
-    const url = `${world.server.url.replace('http', 'ws')}/socket`;
+  constructor(world: World, user: string, headers: Record<string, string> = {}, query = '') {
+    const url = `${world.server.url.replace('http', 'ws')}/socket${query}`;
     const token = { 'x-client-token': `token-of-${user}` };
     this.#socket = new WebSocket(url, { headers: { ...token, ...headers } });
     this.#socket.addEventListener('message', ({ data }) => {
@@ -212,4 +212,41 @@ test('C-27 what is malformed is answered with ERROR, and a page of another origi
   using page = new Browser(world, 'ana', { origin: 'https://elsewhere.example' });
   await until(() => page.closed !== null);
   assert.deepEqual(page.messages, []);
+});
+
+test('C-z S-72 what agents and tests print is told to who asks for it and may see the task, to nobody else', async () => {
+  await using world = await guarded();
+  const { json } = await ask(world, 'ana', 'POST', '/tareas', create().payload);
+  const taskId = String(json.taskId);
+  const [ana, quiet, bob, rita] = [
+    new Browser(world, 'ana', {}, '?registros=true'),
+    new Browser(world, 'ana'),
+    new Browser(world, 'bob', {}, '?registros=true'),
+    new Browser(world, 'rita', {}, '?registros=true'),
+  ] as const;
+  using wrong = new Browser(world, 'ana', {}, '?registros=maybe');
+  try {
+    await quiet.heard(inState('PLANIFICANDO'));
+    await rita.heard(inState('PLANIFICANDO'));
+    await ana.heard(inState('PLANIFICANDO'));
+    await until(() => wrong.closed !== null);
+    const line = { mensaje: 'ok 1 - it is green', campos: { intento: '1' } };
+    await world.say(taskId, 'log.info', line, { from: 'sandbox-service' });
+    await world.say(crypto.randomUUID(), 'log.info', line, { from: 'sandbox-service' });
+    const isLine = ({ tipo, payload }: ServerMessage) =>
+      tipo === 'ACTUALIZACION_PROGRESO' && payload.mensaje === line.mensaje;
+    for (const browser of [ana, rita])
+      assert.deepEqual((await browser.heard(isLine)).payload, {
+        taskId,
+        mensaje: line.mensaje,
+        datosAdicionales: {
+          registro: { nivel: 'info', servicio: 'sandbox-service', intento: '1' },
+        },
+      });
+    await world.result(taskId, answers.plan());
+    await quiet.heard(inState('ESPERANDO_APROBACION_PLAN'));
+    assert.deepEqual([...quiet.messages, ...bob.messages].filter(isLine), []);
+  } finally {
+    for (const browser of [ana, quiet, bob, rita]) browser[Symbol.dispose]();
+  }
 });
