@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { CapatazError } from 'capataz';
 import { type ApplicationCommand, type CommandContext, oneLine, UsageError } from 'capataz/server';
 import { z } from 'zod';
 import type { ServerMessage } from '../contract/client.ts';
+import { applicationName } from '../contract/envelope.ts';
 import { GatewayClient } from './gateway-client.ts';
 import { messageText, type TaskView, taskText, taskView } from './task-text.ts';
 
@@ -46,7 +48,7 @@ export const taskCommand: ApplicationCommand = {
     { flags: '--no-approval', description: 'new: carry the plan out without asking.' },
     { flags: '--request <id>', description: 'new: your own id; the same one makes one task.' },
     { flags: '--plan <id>', description: 'approve, reject: the plan that you have seen.' },
-    { flags: '--hash <hash>', description: 'approve: of the plan as it was shown.' },
+    { flags: '--hash <hash>', description: 'approve, reject: of the plan as it was shown.' },
     { flags: '--comment <text>', description: 'reject: what is wrong; another plan is made.' },
   ],
   async run(context) {
@@ -103,9 +105,7 @@ async function show({ gateway, context }: Call, id: string): Promise<void> {
 /** Names the plan that was seen: one that has replaced it since is not approved by mistake. */
 async function approve({ gateway, context, options }: Call, id: string): Promise<void> {
   const { plan, hash } = options;
-  if (plan === undefined && hash === undefined)
-    throw new UsageError('task approve: name what you have seen with --plan or --hash');
-  const planId = plan ?? (await planWithHash(gateway, id, hash ?? ''));
+  const planId = await planMeant(gateway, id, 'approve', { plan, hash });
   await gateway.request('POST', taskPath(id, 'aprobar'), {
     planId,
     ...(hash === undefined ? {} : { hash }),
@@ -114,8 +114,8 @@ async function approve({ gateway, context, options }: Call, id: string): Promise
 }
 
 async function reject({ gateway, context, options }: Call, id: string): Promise<void> {
-  const { plan: planId, comment } = options;
-  if (planId === undefined) throw new UsageError('task reject: --plan is missing');
+  const { plan, hash, comment } = options;
+  const planId = await planMeant(gateway, id, 'reject', { plan, hash });
   await gateway.request('POST', taskPath(id, 'rechazar'), {
     planId,
     ...(comment === undefined ? {} : { comentario: comment }),
@@ -154,11 +154,23 @@ function ended(taskId: string, estado: string, resultado: TaskView['resultado'])
   return { tipo: 'TAREA_FINALIZADA', payload };
 }
 
-async function planWithHash(gateway: GatewayClient, id: string, hash: string): Promise<string> {
-  const { plan } = await read(gateway, id);
-  if (plan?.hash === hash) return plan.planId;
-  throw new UsageError(
-    `task approve: the plan that waits has another hash: ${plan?.hash ?? 'none'}`,
+/** @returns the id of the plan that was seen */
+async function planMeant(
+  gateway: GatewayClient,
+  id: string,
+  word: string,
+  { plan: planId, hash }: Pick<Call['options'], 'plan' | 'hash'>,
+): Promise<string> {
+  if (hash === undefined) {
+    if (planId !== undefined) return planId;
+    throw new UsageError(`task ${word}: name what you have seen with --hash or --plan`);
+  }
+  const { plan, estado } = await read(gateway, id);
+  if (plan?.hash === hash && (planId ?? plan.planId) === plan.planId) return plan.planId;
+  const now = plan === null ? `there is no plan; the task is in ${estado}` : 'the plan is another';
+  throw new CapatazError(
+    'SIGNAL_REFUSED',
+    `${now}: look at it with \`${applicationName} task show ${id}\``,
   );
 }
 

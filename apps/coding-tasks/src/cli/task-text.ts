@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from 'capataz';
 import { oneLine, plainText } from 'capataz/server';
 import { z } from 'zod';
 import type { ServerMessage } from '../contract/client.ts';
+import { applicationName } from '../contract/envelope.ts';
 
 /** A task as the gateway shows it. */
 export const taskView = z.looseObject({
@@ -32,7 +33,7 @@ export function taskText({ taskId, estado, plan, resultado, ...task }: TaskView)
       : ['', `plan ${oneLine(plan.planId)}, hash ${plan.hash}${by}`, '', objectText(plan.plan)];
   const next =
     estado === 'ESPERANDO_APROBACION_PLAN' && plan !== null
-      ? ['', `approve with: task approve ${taskId} --hash ${plan.hash}`]
+      ? ['', `approve it: ${applicationName} task approve ${taskId} --hash ${plan.hash}`]
       : [];
   return [...head, ...shown, '', objectText(resultado), ...next].join('\n');
 }

@@ -13,7 +13,14 @@ import type { Service, ServiceWorld } from '../service.ts';
 import type { Ledger, Order, Run } from './ledger.ts';
 import { LogStream } from './log-stream.ts';
 import { Publisher } from './publisher.ts';
-import { type Facts, type Outcome, type Work, WorkFailed } from './work.ts';
+import {
+  type Facts,
+  type Outcome,
+  type Work,
+  type WorkControl,
+  type WorkEnd,
+  WorkFailed,
+} from './work.ts';
 
 export interface PerformerOptions extends ServiceWorld {
   /** How it signs what it says. */
@@ -165,12 +172,10 @@ class OrderPerformer implements Service {
     say(run.starts === 1 ? 'at work' : 'at work again after an interruption');
     this.#publishStatus(active).catch((error) => log.warn('status not said', { ...fields, error }));
     active.isSaid = true;
-    using printed = this.#printed(run);
-    const print = (text: string): void => printed.write(text);
     let end: { outcome: Outcome; facts: Facts | null };
     try {
       if (run.starts > maxStarts) throw interruptedTooOften(run.starts - 1);
-      end = await this.#options.work(run, { signal: active.abort.signal, facts, say, print });
+      end = await this.#work(run, { signal: active.abort.signal, facts, say });
     } catch (error) {
       if (this.#isStopping) ledger.interrupted(run.id);
       if (active.abort.signal.aborted) return log.info('work ended early', fields);
@@ -191,10 +196,13 @@ class OrderPerformer implements Service {
     this.#publisher.wake();
   }
 
-  #printed(run: Run): LogStream {
-    const { name: originator, bus, clock, log, newId } = this.#options;
+  /** What it prints is out before its result is. */
+  async #work(run: Run, control: Omit<WorkControl, 'print'>): Promise<WorkEnd> {
+    const { name: originator, bus, clock, log, newId, work } = this.#options;
     const fields = { orden: run.name, intento: String(run.attempt ?? '') };
-    return new LogStream({ bus, clock, log, newId, originator, taskId: run.correlationId, fields });
+    const taskId = run.correlationId;
+    using printed = new LogStream({ bus, clock, log, newId, originator, taskId, fields });
+    return await work(run, { ...control, print: (text) => printed.write(text) });
   }
 
   #cancel(task: string): void {
