@@ -1,8 +1,15 @@
 import { CapatazError, type ErrorCode } from 'capataz';
 import { z } from 'zod';
 import { type ServerMessage, serverMessage } from '../contract/client.ts';
+import { applicationName } from '../contract/envelope.ts';
 
-const refusal = z.object({ code: z.string(), error: z.string() });
+const refusal = z.object({
+  code: z.string(),
+  error: z.string(),
+  details: z.record(z.string(), z.json()).optional(),
+});
+
+const hint = `Start one with \`${applicationName} serve\`, or name it with --gateway-url.`;
 
 export interface GatewayAddress {
   readonly url: string;
@@ -28,14 +35,18 @@ export class GatewayClient {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
     } catch (error) {
-      throw new CapatazError('UNREACHABLE', `no gateway answers at ${url}`, {}, error);
+      throw new CapatazError('UNREACHABLE', `no gateway answers at ${url}`, { hint }, error);
     }
     const answer: unknown = await response.json().catch(() => null);
     if (response.ok && answer !== null) return answer;
     const refused = refusal.safeParse(answer);
     // Its codes are those of the server's catalogue.
-    if (refused.success) throw new CapatazError(refused.data.code as ErrorCode, refused.data.error);
-    throw new CapatazError('UNREACHABLE', `what answers at ${url} is no gateway`);
+    if (refused.success)
+      throw new CapatazError(refused.data.code as ErrorCode, refused.data.error, {
+        ...refused.data.details,
+        hint: `\`${applicationName} task list\` shows your tasks.`,
+      });
+    throw new CapatazError('UNREACHABLE', `what answers at ${url} is no gateway`, { hint });
   }
 
   /** What the gateway says about this user's tasks, until `until` says that it is enough. */
@@ -57,7 +68,7 @@ export class GatewayClient {
     const lost = `the connection to the gateway at ${url} is lost; its tasks go on: watch again`;
     socket.addEventListener('close', () => reject(new CapatazError('UNREACHABLE', lost)));
     socket.addEventListener('error', () =>
-      reject(new CapatazError('UNREACHABLE', `no gateway answers at ${url}`)),
+      reject(new CapatazError('UNREACHABLE', `no gateway answers at ${url}`, { hint })),
     );
     return promise;
   }

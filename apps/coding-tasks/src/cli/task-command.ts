@@ -168,10 +168,9 @@ async function planMeant(
   const { plan, estado } = await read(gateway, id);
   if (plan?.hash === hash && (planId ?? plan.planId) === plan.planId) return plan.planId;
   const now = plan === null ? `there is no plan; the task is in ${estado}` : 'the plan is another';
-  throw new CapatazError(
-    'SIGNAL_REFUSED',
-    `${now}: look at it with \`${applicationName} task show ${id}\``,
-  );
+  throw new CapatazError('SIGNAL_REFUSED', now, {
+    hint: `\`${applicationName} task show ${id}\` shows what waits.`,
+  });
 }
 
 async function read(gateway: GatewayClient, id: string): Promise<TaskView> {

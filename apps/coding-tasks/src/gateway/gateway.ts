@@ -146,8 +146,13 @@ export class Gateway {
 
   /** @throws JOB_NOT_FOUND also for a task of somebody else */
   async task(user: string, taskId: string): Promise<TaskView> {
-    const job = await this.#client().jobs.get(taskId);
-    const task = taskView(job);
+    const job = await this.#client()
+      .jobs.get(taskId)
+      .catch((error: unknown) => {
+        if (error instanceof CapatazError && error.code === 'JOB_NOT_FOUND') return null;
+        throw error;
+      });
+    const task = job === null ? null : taskView(job);
     if (task !== null && this.#maySee(user, task.usuario)) return task;
     throw new CapatazError('JOB_NOT_FOUND', `there is no task ${taskId}`);
   }
@@ -218,12 +223,17 @@ function logLine({ name, taskId, originator, payload }: LogMessage): ServerMessa
   };
 }
 
+export function refusalText({ accion, motivo, estado }: ActionOutcome): string {
+  const where = estado === null ? '' : `; the task is in ${estado}`;
+  return `${accion} was refused: ${motivo ?? 'unknown reason'}${where}`;
+}
+
 export function refusalMessage(
   taskId: string,
-  { accion, motivo }: ActionOutcome,
+  outcome: ActionOutcome,
   solicitudId?: string,
 ): ServerMessage {
-  const mensaje = `${accion} was refused: ${motivo ?? 'unknown reason'}`;
+  const mensaje = refusalText(outcome);
   const request = solicitudId === undefined ? {} : { solicitudId };
   return { tipo: 'ERROR', payload: { mensaje, taskId, ...request } };
 }

@@ -10,10 +10,10 @@ import {
   refuseForeignPages,
 } from 'capataz/server';
 import { z } from 'zod';
-import { type ClientMessage, clientMessage } from '../contract/client.ts';
+import { type ClientMessage, clientMessage, repository } from '../contract/client.ts';
 import { states } from '../contract/names.ts';
 import { ClientSocket, perform } from './client-socket.ts';
-import type { Gateway } from './gateway.ts';
+import { type Gateway, refusalText } from './gateway.ts';
 
 const filled = z.string().min(1);
 const params = { id: "The task's id." };
@@ -21,7 +21,7 @@ const task = z.looseObject({ taskId: filled, estado: z.enum(states) });
 const accepted = z.object({ taskId: filled, aceptada: z.boolean(), motivo: z.string().nullable() });
 const newTask = z.object({
   prompt: filled,
-  repositorioOrigen: filled,
+  repositorioOrigen: repository,
   ramaDestino: filled.optional(),
   solicitudId: filled.optional(),
   reglas: z.object({ requiereAprobacionPlan: z.boolean() }).optional(),
@@ -162,8 +162,8 @@ async function act(gateway: Gateway, call: Call, message: ClientMessage): Promis
       : message.payload.taskId;
   const outcome = await perform(gateway, user, id, message);
   if (outcome === null) return { status: 202, json: { taskId: id, aceptada: true, motivo: null } };
-  const { aceptada, motivo, accion, estado } = outcome;
+  const { aceptada, motivo, estado } = outcome;
   if (aceptada) return ok({ taskId: id, aceptada, motivo });
   const details = { reason: motivo, state: estado };
-  throw new CapatazError('SIGNAL_REFUSED', `${accion} was refused: ${motivo}`, details);
+  throw new CapatazError('SIGNAL_REFUSED', refusalText(outcome), details);
 }

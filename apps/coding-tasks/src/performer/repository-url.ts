@@ -11,6 +11,7 @@ export class RepositoryRefused extends Error {
  * @throws RepositoryRefused
  */
 export function checkedRepository(text: string, allowed: readonly string[] = []): string {
+  if (hasPassword(text)) throw new RepositoryRefused(passwordRefusal);
   const isKnownForm =
     /^(?:https?|ssh|file):\/\/[^\s-][^\s]*$/.test(text) ||
     /^[\w.]+@[\w.-]+:[^\s-][^\s]*$/.test(text) ||
@@ -32,6 +33,14 @@ export function checkedRepository(text: string, allowed: readonly string[] = [])
     );
   }
   return text;
+}
+
+export const passwordRefusal =
+  'the repository’s address holds a user name or password, which every reader of the task and the agent would see: give git a credential where the services run';
+
+/** `https://token@host/…` too; `ssh://git@host/…` holds none. Also in an address that is no repository. */
+export function hasPassword(address: string): boolean {
+  return /^https?:\/\/[^/?#]*@/i.test(address) || /^\w+:\/\/[^/?#@]*:[^/?#]*@/.test(address);
 }
 
 /** Whole path segments only: `…/acme` does not let `…/acme-evil` in. */
