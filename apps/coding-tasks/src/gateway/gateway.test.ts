@@ -250,3 +250,33 @@ test('C-z S-72 what agents and tests print is told to who asks for it and may se
     for (const browser of [ana, quiet, bob, rita]) browser[Symbol.dispose]();
   }
 });
+
+test('C-27 a flood: more requests at once than a person makes, and more sockets, are refused', async () => {
+  await using world = await guarded();
+  using browser = new Browser(world, 'ana');
+  for (let count = 0; count < 200; count += 1) await browser.say(create(`request-${count}`));
+  const isRefusal = ({ tipo, payload }: ServerMessage) =>
+    tipo === 'ERROR' && /requests at once/.test(payload.mensaje);
+  await browser.heard(isRefusal);
+  await browser.heard(inState('PLANIFICANDO'));
+  const browsers = Array.from({ length: 60 }, () => new Browser(world, 'bob'));
+  try {
+    await until(() => browsers.filter(({ closed }) => closed !== null).length === 10);
+    assert.equal((await ask(world, 'ana', 'GET', '/tareas')).status, 200);
+  } finally {
+    for (const one of browsers) one[Symbol.dispose]();
+  }
+});
+
+test('C-27 S-73 an address with a password is refused before it is stored, and not repeated', async () => {
+  await using world = await guarded();
+  const body = { ...create().payload, repositorioOrigen: 'https://user:hush@host/shop' };
+  const { status, json } = await ask(world, 'ana', 'POST', '/tareas', body);
+  assert.equal(status, 400);
+  assert.match(JSON.stringify(json), /user name or password/);
+  assert.doesNotMatch(JSON.stringify(json), /hush/);
+  using browser = new Browser(world, 'ana');
+  await browser.say({ tipo: 'CREAR_TAREA', payload: body });
+  await browser.heard(({ tipo }) => tipo === 'ERROR');
+  assert.deepEqual((await ask(world, 'ana', 'GET', '/tareas')).json, { tareas: [] });
+});

@@ -51,6 +51,8 @@ export type ActionOutcome = Payload<'tarea.accion_atendida'>;
 
 /** For the orchestrator's answer; after it the action is under way, and its outcome is told later. */
 const answerMs = 10_000;
+/** Of one user: as many tabs and terminals as somebody may have. */
+const maxSockets = 50;
 /** Tasks whose state a client is told when it comes (back). */
 const shownTasks = 50;
 
@@ -94,6 +96,13 @@ export class Gateway {
       },
     });
     return [{ name: 'gateway', source: news, handle: this.#onNews }, logs];
+  }
+
+  /** @throws CapatazError LIMIT where the user has too many open already */
+  checkRoomFor(user: string): void {
+    const open = [...this.#listeners].filter((listener) => listener.user === user).length;
+    if (open >= maxSockets)
+      throw new CapatazError('LIMIT', `you have ${open} sockets open; close one of them`);
   }
 
   listen(listener: Listener): () => void {

@@ -75,12 +75,13 @@ export function gatewayRoutes(
         summary: 'A WebSocket: what the user wants goes in, what happens to his tasks comes out',
         query: socketQuery,
         answers: { 101: { description: 'The protocol is a WebSocket from here on' } },
-        errors: ['MALFORMED_REQUEST', 'FORBIDDEN'],
+        errors: ['MALFORMED_REQUEST', 'FORBIDDEN', 'LIMIT'],
       },
       upgrade: {
         admit: (request) => {
           check(socketQuery, request.query);
           refuseForeignPages(request, publicUrl);
+          gateway.checkRoomFor(clientOf({ request }).name);
         },
         begin: (request, socket) => {
           const wantsLogs = check(socketQuery, request.query).registros === 'true';

@@ -13,9 +13,10 @@ export class RepositoryRefused extends Error {
 export function checkedRepository(text: string, allowed: readonly string[] = []): string {
   if (hasPassword(text)) throw new RepositoryRefused(passwordRefusal);
   const isKnownForm =
-    /^(?:https?|ssh|file):\/\/[^\s-][^\s]*$/.test(text) ||
-    /^[\w.]+@[\w.-]+:[^\s-][^\s]*$/.test(text) ||
-    /^\/[^\0\n\r]*$/.test(text);
+    !/[\0\n\r]/.test(text) &&
+    (/^(?:https?|ssh|file):\/\/[^\s-][^\s]*$/.test(text) ||
+      /^\w[\w.]*@\w[\w.-]*:[^\s-][^\s]*$/.test(text) ||
+      text.startsWith('/'));
   if (!isKnownForm) {
     throw new RepositoryRefused(
       `repository ${JSON.stringify(text)}: an absolute path or an https, ssh or file address is wanted`,
@@ -82,10 +83,20 @@ export function pullRequestPlace(url: string, allowed: readonly string[] = []): 
 
 /** The full name of a branch, which git can take for nothing else. @throws RepositoryRefused */
 export function branchRef(branch: string): string {
-  if (!/^\w[\w./-]*$/.test(branch) || branch.includes('..')) {
+  if (!isBranchName(branch)) {
     throw new RepositoryRefused(`${JSON.stringify(branch)} can't be the name of a branch`);
   }
   return `refs/heads/${branch}`;
+}
+
+/** As `git check-ref-format` has it. */
+function isBranchName(branch: string): boolean {
+  const hasBadPart = branch
+    .split('/')
+    .some((part) => part === '' || part.startsWith('.') || /\.(?:lock)?$/.test(part));
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+  const hasBadCharacter = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{/.test(branch);
+  return !hasBadPart && !hasBadCharacter && !branch.startsWith('-') && branch !== '@';
 }
 
 export function branchUrl(repository: string, branch: string): string {

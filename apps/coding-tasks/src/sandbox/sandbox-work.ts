@@ -1,10 +1,11 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from 'capataz/server';
 import { payloads } from '../contract/payloads.ts';
 import { describeEnd, type Ended, runCommand } from '../performer/command.ts';
 import { type Git, GitError } from '../performer/git.ts';
 import type { Run } from '../performer/ledger.ts';
+import { removeTree } from '../performer/remove-tree.ts';
 import {
   branchRef,
   type PullRequestPlace,
@@ -69,7 +70,7 @@ async function test(parts: SandboxParts, run: Run, control: WorkControl): Promis
   const name = `${run.task}-${run.attempt ?? run.id}`.replace(/[^\w-]/g, '-');
   const runs = join(parts.folder, 'runs');
   const folder = join(runs, name);
-  rmSync(folder, { recursive: true, force: true });
+  removeTree(folder);
   // Others may pass through, but only who knows the name, and see nothing of the list.
   mkdirSync(runs, { recursive: true, mode: 0o711 });
   using log = new RunLog(join(parts.folder, 'logs', `${name}.log`));
@@ -77,7 +78,7 @@ async function test(parts: SandboxParts, run: Run, control: WorkControl): Promis
     return await mergeAndTest(parts, run, control, { request, target, runs, folder, log });
   } finally {
     killRun(parts.folder, run.id);
-    rmSync(folder, { recursive: true, force: true });
+    removeTree(folder);
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Log } from 'capataz/server';
 import { originators } from '../contract/names.ts';
@@ -8,6 +8,7 @@ import { createGit } from '../performer/git.ts';
 import { gitHubCredential } from '../performer/git-hub-credential.ts';
 import { openLedger } from '../performer/ledger.ts';
 import { createPerformer } from '../performer/performer.ts';
+import { removeTree } from '../performer/remove-tree.ts';
 import { killStrays, ownerVariable } from '../performer/strays.ts';
 import type { Service, ServiceWorld } from '../service.ts';
 import { writeEtc } from './etc.ts';
@@ -78,7 +79,7 @@ export async function prepareSandbox(
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const ledger = openLedger(folder);
   killStrays(ownerVariable, folder);
-  rmSync(join(folder, 'runs'), { recursive: true, force: true });
+  removeTree(join(folder, 'runs'));
   removeOldLogs(join(folder, 'logs'), clock.now() - keepMs);
   removeOldSetUps(join(folder, setUpsName), clock.now() - keepMs);
   try {

@@ -7,12 +7,12 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
-  rmSync,
   statSync,
   utimesSync,
 } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import type { Ended } from '../performer/command.ts';
+import { removeTree } from '../performer/remove-tree.ts';
 import type { SetUp } from './test-plan.ts';
 
 /** Runs a command behind the walls, in a folder that is made over to it first. */
@@ -49,7 +49,7 @@ export async function setUp(
       if (!endedWell(ended)) return ended;
       if (!existsSync(kept)) renameSync(folder, kept);
     } finally {
-      rmSync(folder, { recursive: true, force: true });
+      removeTree(folder);
     }
   }
   const now = new Date();
@@ -66,7 +66,7 @@ export function removeOldSetUps(setUps: string, before: number): void {
   for (const name of readdirSync(setUps)) {
     const path = join(setUps, name);
     if (!name.endsWith(unfinished) && statSync(path).mtimeMs >= before) continue;
-    rmSync(path, { recursive: true, force: true });
+    removeTree(path);
   }
 }
 

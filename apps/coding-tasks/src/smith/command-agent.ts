@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import type { Clock } from 'capataz/server';
 import { describeEnd, type Ended, runCommand } from '../performer/command.ts';
 import { type Agent, AgentFailed, type Answer, type Turn, type TurnControl } from './agent.ts';
@@ -38,6 +38,7 @@ const maxArgumentBytes = 120_000;
 const defaultTimeLimitMs = 4 * 3_600_000;
 /** Enough for the last message of an agent that ran for hours, and a bound for one that went mad. */
 const maxOutputBytes = 256 * 1024 * 1024;
+const maxAnswerBytes = 16 * 1024 * 1024;
 const keptErrorChars = 4_000;
 const maxStatusChars = 200;
 
@@ -188,6 +189,9 @@ function answerOf(
 
 function answerFileOf({ answerFile }: Turn): string | null {
   try {
+    // A pipe would be waited for for ever, and what is too large is no answer.
+    const entry = lstatSync(answerFile);
+    if (!entry.isFile() || entry.size > maxAnswerBytes) return null;
     return readFileSync(answerFile, 'utf8').trim() || null;
   } catch {
     return null;
