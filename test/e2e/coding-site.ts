@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openShop, type Shop } from '../../apps/coding-tasks/demo/shop.ts';
+import { systemClock } from '../../packages/capataz/src/std/clock.ts';
 import { until } from '../../packages/capataz/src/testing/until.ts';
 import { Program } from './program.ts';
 
@@ -158,7 +159,7 @@ function coding(round: number) {
 export class SlowModel implements AsyncDisposable {
   readonly #server = createServer((request, response) => {
     request.resume();
-    const timer = setTimeout(() => {
+    const cancel = systemClock.after(thinkMs, () => {
       const message = { role: 'assistant', content: 'Add, do not subtract.' };
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(
@@ -168,8 +169,8 @@ export class SlowModel implements AsyncDisposable {
           usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
         }),
       );
-    }, thinkMs);
-    response.on('close', () => clearTimeout(timer));
+    });
+    response.on('close', cancel);
   });
 
   async listen(): Promise<this> {

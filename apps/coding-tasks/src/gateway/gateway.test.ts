@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from 'capataz/testing';
 import { type ServerMessage, serverMessage } from '../contract/client.ts';
-import { answers, second, silentServices, World, type WorldOptions } from '../fixtures/world.ts';
+import {
+  answers,
+  newId,
+  second,
+  silentServices,
+  World,
+  type WorldOptions,
+} from '../fixtures/world.ts';
 
 const clients = `
 [ana]
@@ -232,7 +239,7 @@ test('C-z S-72 what agents and tests print is told to who asks for it and may se
     await until(() => wrong.closed !== null);
     const line = { mensaje: 'ok 1 - it is green', campos: { intento: '1' } };
     await world.say(taskId, 'log.info', line, { from: 'sandbox-service' });
-    await world.say(crypto.randomUUID(), 'log.info', line, { from: 'sandbox-service' });
+    await world.say(newId(), 'log.info', line, { from: 'sandbox-service' });
     const isLine = ({ tipo, payload }: ServerMessage) =>
       tipo === 'ACTUALIZACION_PROGRESO' && payload.mensaje === line.mensaje;
     for (const browser of [ana, rita])

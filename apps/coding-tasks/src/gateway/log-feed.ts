@@ -1,9 +1,9 @@
-import { busSource, type EventHandler, type SubscriberOptions } from 'capataz/bus';
+import { type Bus, busSource, type EventHandler, type SubscriberOptions } from 'capataz/bus';
 import { type Message, readMessage } from '../contract/messages.ts';
 import { exchanges } from '../contract/names.ts';
-import type { Connected } from './gateway.ts';
 
-interface LogFeedParts extends Pick<Connected, 'bus'> {
+interface LogFeedParts {
+  readonly bus: Bus;
   readonly durable: string;
   readonly now: () => number;
   /** Whether anybody wants logs at all: only then it is asked whose a task is. */

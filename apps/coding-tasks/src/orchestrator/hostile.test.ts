@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonValue } from 'capataz';
+import { until } from 'capataz/testing';
 import { exchangeOf } from '../contract/messages.ts';
 import { isTaskState, originators } from '../contract/names.ts';
 import { eventNames } from '../contract/payloads.ts';
@@ -51,22 +52,27 @@ test('C-aa C-b C-12 wrong values in every field of every event, from everybody: 
 
 test('C-14 giant logs and changes are cut off and move the task; a giant plan ends it', async () => {
   await using world = await World.start(silentServices);
-  const giant = 'x'.repeat(5_000_000);
+  const stands = (id: string, state: string) =>
+    until(async () => {
+      await world.clock.advance(0);
+      return (await world.state(id)) === state;
+    });
+  const giant = 'x'.repeat(1_200_000);
   const id = await taskIn(world, 'EJECUTANDO_CODIGO');
   const { name, payload } = answers.pullRequest();
   await world.result(id, { name, payload: { ...payload, diff: giant } } as never);
-  await world.reaches(id, 'PROBANDO_INTEGRACION');
+  await stands(id, 'PROBANDO_INTEGRACION');
   await world.result(id, {
     name: 'resultado.integracion_finalizada',
     payload: { exito: false, log: giant },
   });
-  await world.reaches(id, 'EJECUTANDO_CODIGO');
+  await stands(id, 'EJECUTANDO_CODIGO');
   assert.ok((world.model.failures[0]?.log.length ?? 0) <= 1_000_000);
   const other = await taskIn(world, 'PLANIFICANDO');
   await world.result(other, {
     name: 'resultado.plan_generado',
     payload: { planId: 'giant', plan: { texto: giant } },
   });
-  await world.reaches(other, 'FALLIDA_LOGICA');
+  await stands(other, 'FALLIDA_LOGICA');
   assert.equal((await world.record(other)).reason?.code, 'plan_too_large');
 });
