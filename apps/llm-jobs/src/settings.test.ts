@@ -70,8 +70,8 @@ test('a budget that is no amount stops the start, with its field', async () => {
   await using world = await World.start();
   const values: LlmSettings = {
     ...world.server.settings,
-    budgetJobUsd: 'much',
-    budgetMonthUsd: '-1',
+    budgetJobUsd: 0.0000000001,
+    budgetMonthUsd: -1,
   };
   assert.throws(
     () => jobRules(values),

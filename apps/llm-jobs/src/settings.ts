@@ -91,18 +91,21 @@ export const settings = {
       'Ask the cheapest model which skill and tier a job needs; where it does not say, the words of the description decide.',
   },
   budgetJobUsd: {
-    type: 'string',
+    type: 'number',
     default: null,
-    meaning: 'Most that the calls of one job may cost, in USD like `0.05`. Default no limit.',
+    range: [0, 1_000_000],
+    meaning: 'Most that the calls of one job may cost, in USD. Default no limit.',
   },
   budgetClientUsd: {
-    type: 'string',
+    type: 'number',
     default: null,
+    range: [0, 1_000_000],
     meaning: 'Most that the calls of each client may cost in a month (UTC). Default no limit.',
   },
   budgetMonthUsd: {
-    type: 'string',
+    type: 'number',
     default: null,
+    range: [0, 1_000_000],
     meaning: 'Most that all calls may cost in a month (UTC). Default no limit.',
   },
   overBudget: {
@@ -168,10 +171,10 @@ export function catalogOf({ models }: Pick<LlmSettings, 'models'>) {
 
 function budgetsOf(values: LlmSettings): JobRules['budgets'] {
   const problems: string[] = [];
-  const amount = (field: string, text: string | null): NanoUsd | null => {
-    if (text === null) return null;
+  const amount = (field: string, usd: number | null): NanoUsd | null => {
+    if (usd === null) return null;
     try {
-      return nanoUsd(text);
+      return nanoUsd(usd);
     } catch (error) {
       problems.push(`${field}: ${error instanceof Error ? error.message : error}`);
       return null;

@@ -26,6 +26,10 @@ export type Reply =
   /** An earlier run of this handler may have sent the request: it is never sent again under its id. */
   | { readonly type: 'lost' };
 
+/** Characters of a streamed answer. */
+const tailKept = 1_000;
+const tailShown = 60;
+
 /**
  * Sends the request whose row is stored, at most once: before it goes out, it is remembered that it does,
  * and afterwards what came of it. A server that takes over in between finds the first and not the second.
@@ -48,9 +52,12 @@ export async function askOnce(
 
   async function ask(): Promise<Reply> {
     let length = 0;
+    let tail = '';
     const onDelta = (text: string): void => {
       length += text.length;
-      job.progress(null, `${length} characters: ${redact(text.trim()).slice(-60)}`);
+      // A secret comes in pieces, too, and only the whole of it is known for one.
+      tail = `${tail}${text}`.slice(-tailKept);
+      job.progress(null, `${length} characters: ${redact(tail).trim().slice(-tailShown)}`);
     };
     try {
       const answer = await models.call({

@@ -260,7 +260,7 @@ test('W-19, W-o: the flat price is the tier’s, whatever the retries; what was 
 });
 
 test('W-p: a job that failed before any call has its flat price and says that it made none', async () => {
-  await using world = await World.start({ settings: { budgetJobUsd: '0', overBudget: 'fail' } });
+  await using world = await World.start({ settings: { budgetJobUsd: 0, overBudget: 'fail' } });
   const record = await world.run({ description: 'Look around here, please', model: 'sonnet' });
   assert.deepEqual(
     [record.status, record.cost_usd, record.extra.llm_calls, record.extra.booked_usd],
@@ -346,8 +346,8 @@ test('while an answer streams, the job shows how much has come, without secrets'
   const told = Promise.withResolvers<void>();
   await using world = await World.start({
     models: new ScriptedModels(async ({ onDelta }) => {
-      onDelta?.('The key is ');
-      onDelta?.('sk-ant-0123456789abcdefghij');
+      onDelta?.('The key is sk-ant-01234');
+      onDelta?.('56789abcdefghij');
       await told.promise;
       return answer('done');
     }),
@@ -356,7 +356,7 @@ test('while an answer streams, the job shows how much has come, without secrets'
   await world.until(async () => (await world.view(id)).progress !== null);
   assert.deepEqual((await world.view(id)).progress, {
     fraction: null,
-    message: '38 characters: [redacted]',
+    message: '38 characters: The key is [redacted]',
   });
   told.resolve();
   assert.equal((await world.ended(id)).status, 'Completed');

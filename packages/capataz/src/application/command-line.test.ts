@@ -197,6 +197,7 @@ test('S-66: a command that is its own server feeds the application’s tables, t
   };
   const { code, stderr } = await runIn(folder, ['greet'], { application: applicationOf(feeding) });
   assert.equal(code, 0, stderr);
+});
 
 test('S-73 S-65: an application may have tables in its file, which are checked field by field', async () => {
   const text = '[[printers]]\nname = "big"\n\n[[printers]]\nname = "fast"\nwarm_up = "5s"\n';
