@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sleep, transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
+import { CapatazError } from '../protocol/errors.ts';
 import type { Store } from '../store/contract.ts';
 import { checkBook, checkEnded, checkIdle, checkLimbo } from '../testing/sim/checkers.ts';
 import { oneTask, startWorld } from './fixtures.ts';
@@ -268,4 +269,37 @@ test('whatever call of the store fails, nothing is lost and nothing is left', as
     for (const id of ids) problems.push(...checkBook(await world.job(id), await world.history(id)));
     assert.deepEqual(problems, [], `call ${failing + 20} failed`);
   }
+});
+
+test('B-022 a job that somebody keeps locked in the store holds up no deadline but its own', async () => {
+  let locked = '';
+  const world = await startWorld({
+    blueprints: [sleeper],
+    shared: true,
+    wrapStore: (store: Store) =>
+      new Proxy(store, {
+        get(target, key) {
+          const value: unknown = Reflect.get(target, key, target);
+          if (typeof value !== 'function') return value;
+          if (key !== 'commit') return value.bind(target);
+          return async (...args: Parameters<Store['commit']>) => {
+            if (args[0].changes?.some(({ change }) => change.job.id === locked) === true)
+              throw new CapatazError('STORE_BUSY', 'locked');
+            return target.commit(...args);
+          };
+        },
+      }),
+  });
+  const ids = await Promise.all(Array.from({ length: 9 }, () => world.create('sleeper')));
+  const [stuck = '', ...others] = ids;
+  locked = stuck;
+  await world.advance(20_000);
+  for (const id of others) assert.equal((await world.job(id)).status, 'finished');
+  assert.equal((await world.job(stuck)).status, 'waiting_for_timer');
+  assert.equal(world.engine.healthy, true);
+  assert.equal(world.errors.length, 1, world.errors.join('\n'));
+  assert.match(world.errors[0] ?? '', new RegExp(`locked in the store.*${stuck}`));
+  locked = '';
+  await world.advance(2_000);
+  assert.equal((await world.job(stuck)).status, 'finished');
 });

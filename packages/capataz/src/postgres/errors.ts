@@ -27,6 +27,11 @@ export function sqlState(error: unknown): string | null {
   return isOfServer && /^[0-9A-Z]{5}$/.test(String(error.code)) ? String(error.code) : null;
 }
 
+/** What was needed was locked by another for as long as is waited. */
+export function isLocked(error: unknown): boolean {
+  return sqlState(error) === '55P03';
+}
+
 /** Whether the connection is of no use any more. */
 export function isLost(error: unknown): boolean {
   const state = sqlState(error);

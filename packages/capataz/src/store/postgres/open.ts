@@ -18,6 +18,7 @@ import { unavailable } from '../refusals.ts';
 import { StoreTime } from '../store-time.ts';
 import { Announcer } from './announcer.ts';
 import type { Connections } from './connections.ts';
+import { LockedJobs } from './locked-jobs.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { admit } from './occupancy.ts';
 import { Partitions } from './partitions.ts';
@@ -83,7 +84,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const wakeUps = new WakeUps({ driver, settings, clock: clock ?? systemClock, own: id });
   const announcer = new Announcer(others, id);
   const givenNow = (): number | null => time?.now() ?? null;
-  return new OpenPostgresStore({ writing, others, partitions, announcer, givenNow, id, wakeUps });
+  const locked = new LockedJobs(others);
+  const parts = { writing, others, partitions, announcer, locked, givenNow, id, wakeUps };
+  return new OpenPostgresStore(parts);
 }
 
 /** As a store that serves one instance counts it: from the last instant that was stored. */
