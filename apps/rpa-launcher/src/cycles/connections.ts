@@ -21,7 +21,8 @@ export class Connections {
   async refresh(waits: readonly Verdict[]): Promise<boolean> {
     const { settings, controlRoom, db, clock, log } = this.#world;
     const wanted = waits.some(({ reason }) => reason.startsWith(notConnected));
-    if (!wanted || !settings.isSyncEnabled || clock.steady() - this.#askedAt < everyMs) return false;
+    if (!wanted || !settings.isSyncEnabled || clock.steady() - this.#askedAt < everyMs)
+      return false;
     this.#askedAt = clock.steady();
     try {
       const devices = await controlRoom.devices();

@@ -1,8 +1,7 @@
 import type { DeployOutcome } from '../control-room/contract.ts';
 import { ControlRoomError } from '../control-room/contract.ts';
-import { activeStates } from '../execution/states.ts';
 import { hostOf } from '../execution/record.ts';
-import type { OpenExecution } from '../planning/model.ts';
+import { activeStates } from '../execution/states.ts';
 import type { Deploy } from '../planning/plan.ts';
 import { type CallResult, type CycleScope, DeployCall, type Ordered } from './deploy-call.ts';
 import type { RefusalRule } from './refusals.ts';
@@ -14,21 +13,14 @@ export interface Settled {
   readonly rule: RefusalRule | null;
 }
 
-export interface BatchScope extends CycleScope {
-  /** Runs that are UNKNOWN and were let go of. */
-  readonly open: readonly OpenExecution[];
-}
-
 /** The calls of one deploy cycle, never more than the settings allow at once (L-26, L-27, S-88). */
 export class DeployBatches {
   readonly #world: LauncherWorld;
-  readonly #scope: BatchScope;
   readonly #call: DeployCall;
   readonly #settled: Settled[] = [];
 
-  constructor(world: LauncherWorld, scope: BatchScope) {
+  constructor(world: LauncherWorld, scope: CycleScope) {
     this.#world = world;
-    this.#scope = scope;
     this.#call = new DeployCall(world, scope);
   }
 

@@ -17,7 +17,11 @@ export interface Ordered extends Deploy {
 export type CallResult =
   /** It may be tried again in this cycle, after the pause. */
   | { readonly type: 'again'; readonly afterMs: number; readonly outcome: DeployOutcome }
-  | { readonly type: 'settled'; readonly outcome: DeployOutcome; readonly rule: RefusalRule | null };
+  | {
+      readonly type: 'settled';
+      readonly outcome: DeployOutcome;
+      readonly rule: RefusalRule | null;
+    };
 
 export interface CycleScope {
   readonly callbackOf: ((jobId: string) => Callback) | null;
@@ -130,7 +134,13 @@ export class DeployCall {
         kind: rule.alert.kind,
         key: String(keys[rule.alert.about]),
         message: `${robot} could not be deployed on ${device.Equipo}: ${outcome.message}`,
-        facts: { robot, robotId, equipo: device.Equipo, usuario: device.UserId, estado: outcome.status },
+        facts: {
+          robot,
+          robotId,
+          equipo: device.Equipo,
+          usuario: device.UserId,
+          estado: outcome.status,
+        },
       });
     }
     const pauseMs = outcome.retryAfterMs ?? 0;

@@ -5,8 +5,8 @@ import { type OpenExecution, type PlanInput, pairKey, slotKey } from '../plannin
 import { type Deploy, type Plan, plan } from '../planning/plan.ts';
 import { lastCycle } from '../tables/cycles.ts';
 import { readPlanTables } from '../tables/plan-tables.ts';
-import { DeployBatches } from './deploy-batches.ts';
 import type { Connections } from './connections.ts';
+import { DeployBatches } from './deploy-batches.ts';
 import type { LookUps } from './look-ups.ts';
 import { removeBadAssignments } from './removals.ts';
 import type { Stops } from './stops.ts';
@@ -138,7 +138,6 @@ export class Deployer {
       callbackOf: callbacks === null ? null : await callbacks.prepare(),
       parametersOf: (robotId) => robots.get(robotId) ?? null,
       hasFailed: ({ input: { robotId, device } }) => input.failures.has(pairKey(robotId, device)),
-      open: input.open.filter(({ record }) => record.isReleased),
     });
     const results = await batches.run(deploys, signal);
     await removeBadAssignments(this.#world, results);

@@ -29,10 +29,13 @@ const startsAtOnce = 20;
 
 /** Executions as jobs of the server: the one place where their state lies. */
 export class Executions {
-  readonly #client: () => Client;
+  #client: () => Client = () => {
+    throw new CapatazError('NOT_READY', 'the server does not run yet');
+  };
   #pending = 0;
 
-  constructor(client: () => Client) {
+  /** The server's own client, which there is only once the server is being made. */
+  connect(client: () => Client): void {
     this.#client = client;
   }
 
@@ -76,7 +79,11 @@ export class Executions {
   async #startOne(input: ExecutionInput): Promise<string | null> {
     return this.#counted(async () => {
       try {
-        const { jobId } = await this.#client().jobs.start(blueprintName, input, startOptions(input));
+        const { jobId } = await this.#client().jobs.start(
+          blueprintName,
+          input,
+          startOptions(input),
+        );
         return jobId;
       } catch (error) {
         if (error instanceof CapatazError && isThereAlready(error)) return null;

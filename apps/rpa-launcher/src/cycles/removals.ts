@@ -12,7 +12,9 @@ export async function removeBadAssignments(
 ): Promise<void> {
   const { settings, db, alerts, log } = world;
   if (settings.badRequestPolicy === 'conservar') return;
-  const bad = results.filter(({ rule, deploy }) => rule?.removes && deploy.input.origin !== 'manual');
+  const bad = results.filter(
+    ({ rule, deploy }) => rule?.removes && deploy.input.origin !== 'manual',
+  );
   if (bad.length === 0) return;
   const isTokenSuspect = results.some(({ outcome }) => outcome.outcome === 'unauthorized');
   if (isTokenSuspect || bad.length > settings.maxRemovalsPerCycle) {

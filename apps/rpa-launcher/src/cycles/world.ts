@@ -7,9 +7,6 @@ import type { Moment } from '../tables/assignments.ts';
 import type { Db } from '../tables/database.ts';
 import type { Executions } from './executions.ts';
 
-/** Headers that the Control Room sends with the callbacks of one deploy cycle. */
-export type CallbackHeaders = () => Promise<Readonly<Record<string, string>>>;
-
 /** What the three cycles work with. */
 export interface LauncherWorld {
   readonly settings: LauncherSettings;

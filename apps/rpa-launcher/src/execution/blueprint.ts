@@ -18,7 +18,7 @@ import {
   unconfirmedReleaseRow,
   waitingRows,
 } from './rows.ts';
-import type { ExecutionRules } from './rules.ts';
+import { rulesOf } from './rules.ts';
 import { activeStates, type ExecutionState, finalStates, isFinal } from './states.ts';
 
 export const blueprintName = 'ejecucion';
@@ -26,71 +26,65 @@ export const blueprintName = 'ejecucion';
 /** Windows are told to the second: one that ends at 09:00 takes all of 09:00:00. */
 const secondMs = 1_000;
 
+const afterRun: ExecutionState[] = [
+  ...activeStates,
+  'UNKNOWN',
+  ...finalStates,
+  'COMPLETED_INFERRED',
+];
+const active = { to: afterRun, on: runRows, handle: whileItRuns };
+const afterCall: ExecutionState[] = ['PENDIENTE', 'DEPLOYED', 'DEPLOY_FAILED', 'SIN_CONFIRMAR'];
+
 /**
  * The life of one execution, from its slot to its end. The intent to deploy is a commit of its own in
  * front of the call, which also takes the device; a call whose outcome is lost is a state of its own.
  */
-export function executionBlueprint(rules: ExecutionRules): Blueprint {
-  const runs = runRows(rules);
-  const afterRun: ExecutionState[] = [
-    ...activeStates,
-    'UNKNOWN',
-    ...finalStates,
-    'COMPLETED_INFERRED',
-  ];
-  const active = {
-    to: afterRun,
-    on: runs,
-    handle: (job: ExecutionJob) => whileItRuns(job, rules),
-  };
-  const deploying: ExecutionState[] = ['PENDIENTE', 'DEPLOYED', 'DEPLOY_FAILED', 'SIN_CONFIRMAR'];
-  return blueprint<ExecutionState, ExecutionInput>({
-    name: blueprintName,
-    version: 1,
-    input: executionInput,
-    ends: { failed: 'DEPLOY_FAILED', cancelled: 'RUN_ABORTED' },
-    states: {
-      PENDIENTE: {
-        start: true,
-        to: ['DESPLEGANDO', 'DEPLOYED', 'OMITIDA'],
-        on: waitingRows,
-        handle: whileItWaits,
-      },
-      DESPLEGANDO: {
-        to: [...deploying, 'DESPLEGANDO'],
-        on: { ...outcomeRows, desplegar: orderRow, callback: earlyCallbackRow },
-        handle: () =>
-          waitFor({ deadline: `${rules.answerMs}ms`, on: { timeout: 'SIN_CONFIRMAR' } }),
-      },
-      SIN_CONFIRMAR: {
-        to: [...deploying, 'OMITIDA'],
-        on: {
-          ...outcomeRows,
-          ...lookUpRows,
-          callback: earlyCallbackRow,
-          liberar: unconfirmedReleaseRow,
-        },
-        // Only a look-up, a callback or an operator ends it; the day is for the rule that nothing waits
-        // for ever.
-        handle: () => waitFor({ deadline: '1d', on: { timeout: 'SIN_CONFIRMAR' } }),
-      },
-      DEPLOYED: active,
-      QUEUED: active,
-      PENDING_EXECUTION: active,
-      RUNNING: active,
-      RUN_PAUSED: active,
-      UNKNOWN: { end: true, to: afterRun, on: runs, handle: (job) => whileUnknown(job, rules) },
-      COMPLETED: { end: true },
-      RUN_COMPLETED: { end: true },
-      COMPLETED_INFERRED: { end: true },
-      RUN_FAILED: { end: 'failed' },
-      DEPLOY_FAILED: { end: 'failed' },
-      RUN_ABORTED: { end: 'failed' },
-      RUN_TIMED_OUT: { end: 'failed' },
-      OMITIDA: { end: true, handle: (job) => leftOut(job, rules) },
+export const executionBlueprint: Blueprint = blueprint<ExecutionState, ExecutionInput>({
+  name: blueprintName,
+  version: 1,
+  input: executionInput,
+  ends: { failed: 'DEPLOY_FAILED', cancelled: 'RUN_ABORTED' },
+  states: {
+    PENDIENTE: {
+      start: true,
+      to: ['DESPLEGANDO', 'DEPLOYED', 'OMITIDA'],
+      on: waitingRows,
+      handle: whileItWaits,
     },
-  });
-}
+    DESPLEGANDO: {
+      to: [...afterCall, 'DESPLEGANDO'],
+      on: { ...outcomeRows, desplegar: orderRow, callback: earlyCallbackRow },
+      handle: (job) =>
+        waitFor({ deadline: `${rulesOf(job).answerMs}ms`, on: { timeout: 'SIN_CONFIRMAR' } }),
+    },
+    SIN_CONFIRMAR: {
+      to: [...afterCall, 'OMITIDA'],
+      on: {
+        ...outcomeRows,
+        ...lookUpRows,
+        callback: earlyCallbackRow,
+        liberar: unconfirmedReleaseRow,
+      },
+      // Only a look-up, a callback or an operator ends it; the day is for the rule that nothing waits
+      // for ever.
+      handle: () => waitFor({ deadline: '1d', on: { timeout: 'SIN_CONFIRMAR' } }),
+    },
+    DEPLOYED: active,
+    QUEUED: active,
+    PENDING_EXECUTION: active,
+    RUNNING: active,
+    RUN_PAUSED: active,
+    UNKNOWN: { end: true, to: afterRun, on: runRows, handle: whileUnknown },
+    COMPLETED: { end: true },
+    RUN_COMPLETED: { end: true },
+    COMPLETED_INFERRED: { end: true },
+    RUN_FAILED: { end: 'failed' },
+    DEPLOY_FAILED: { end: 'failed' },
+    RUN_ABORTED: { end: 'failed' },
+    RUN_TIMED_OUT: { end: 'failed' },
+    OMITIDA: { end: true, handle: leftOut },
+  },
+});
 
 function whileItWaits(job: ExecutionJob): ExecutionAction {
   const leftMs = job.input.endsAt + secondMs - job.now;
@@ -98,7 +92,8 @@ function whileItWaits(job: ExecutionJob): ExecutionAction {
   return waitFor({ deadline: `${leftMs}ms`, on: { timeout: 'OMITIDA' } });
 }
 
-function whileItRuns(job: ExecutionJob, { toleranceMs }: ExecutionRules): ExecutionAction {
+function whileItRuns(job: ExecutionJob): ExecutionAction {
+  const { toleranceMs } = rulesOf(job);
   const { callback, lastSeenAt, deployedAt } = recordOf(job);
   if (callback !== null && isFinal(callback.status)) {
     note(job, { endedAt: callback.at });
@@ -110,14 +105,16 @@ function whileItRuns(job: ExecutionJob, { toleranceMs }: ExecutionRules): Execut
 }
 
 /** Holds its device for a while, then frees it, and is given up after the tolerance (S-89, LH-8). */
-function whileUnknown(job: ExecutionJob, rules: ExecutionRules): ExecutionAction {
+function whileUnknown(job: ExecutionJob): ExecutionAction {
+  const rules = rulesOf(job);
   const { lastSeenAt, deployedAt, firstUnknownAt, isReleased } = recordOf(job);
   const ageLeftMs = (lastSeenAt ?? deployedAt ?? job.now) + rules.toleranceMs - job.now;
   if (ageLeftMs <= 0) {
     note(job, { endedAt: job.now, reason: 'no sign of it for too long' });
     return finish({ estado: 'UNKNOWN' });
   }
-  const again = (ms: number) => waitFor({ deadline: `${ms}ms`, on: { timeout: 'UNKNOWN' } as const });
+  const again = (ms: number) =>
+    waitFor({ deadline: `${ms}ms`, on: { timeout: 'UNKNOWN' } as const });
   const heldLeftMs = (firstUnknownAt ?? job.now) + rules.unknownActiveMs - job.now;
   if (heldLeftMs > 0) return again(Math.min(heldLeftMs, ageLeftMs));
   if (isReleased) return again(ageLeftMs);
@@ -125,9 +122,11 @@ function whileUnknown(job: ExecutionJob, rules: ExecutionRules): ExecutionAction
   return holding(again(ageLeftMs), { release: [deviceKey(job.input.device)] });
 }
 
-function leftOut(job: ExecutionJob, { pause }: ExecutionRules) {
+function leftOut(job: ExecutionJob) {
+  const { pause } = rulesOf(job);
   const { startsAt, endsAt } = job.input;
-  if (isAllInPause(pause, startsAt, endsAt)) note(job, { reason: 'its whole window lies in the pause' });
+  if (isAllInPause(pause, startsAt, endsAt))
+    note(job, { reason: 'its whole window lies in the pause' });
   note(job, { endedAt: job.now });
   return finish({ motivo: recordOf(job).reason ?? 'nobody has deployed it in its window' });
 }

@@ -50,7 +50,10 @@ export const executionRecord = z.object({
   endedAt: instant.default(null),
   /** Its device is free for others, though its end is not known. */
   isReleased: z.boolean().default(false),
-  callback: z.object({ status: z.string(), body: z.string(), at: z.number() }).nullable().default(null),
+  callback: z
+    .object({ status: z.string(), body: z.string(), at: z.number() })
+    .nullable()
+    .default(null),
   /** Why it waits, was left out or failed. */
   reason: z.string().nullable().default(null),
   /** Who wants it stopped, and whether the Control Room was asked to. */

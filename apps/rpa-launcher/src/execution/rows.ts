@@ -1,12 +1,6 @@
 import { type Action, type Answer, holding, refuse, stay, transition } from 'capataz';
-import {
-  deploymentKey,
-  deviceKey,
-  type ExecutionJob,
-  note,
-  recordOf,
-} from './record.ts';
-import { absenceProof, type ExecutionRules } from './rules.ts';
+import { deploymentKey, deviceKey, type ExecutionJob, note, recordOf } from './record.ts';
+import { absenceProof, rulesOf } from './rules.ts';
 import { type SignalData, type SignalName, signals } from './signals.ts';
 import { type ExecutionState, isActive, isFinal, reportedState } from './states.ts';
 
@@ -99,50 +93,46 @@ export const earlyCallbackRow = row('callback', (job, { deploymentId, status, bo
 });
 
 /** What a run says of itself, and what is said of it. */
-export function runRows(rules: ExecutionRules): ExecutionRows {
-  return {
-    conciliado: row('conciliado', (job, said) => reported(job, said, rules)),
-    callback: row('callback', (job, { deploymentId, status, body, at }) => {
-      if (recordOf(job).deploymentId !== deploymentId) return refuse('that is another deployment');
-      const said = reportedState(status);
-      if (said === null) return refuse('that is no known state');
-      if (!isFinal(said))
-        return reported(job, { status, startedAt: null, endedAt: null, at }, rules);
-      note(job, { callback: { status: said, body, at }, endedAt: at });
-      return transition(said);
-    }),
-    no_encontrado: row('no_encontrado', (job, { at, isInferred }) => {
-      note(job, { misses: recordOf(job).misses + 1 });
-      if (!isInferred) return stay();
-      note(job, { endedAt: at, reason: 'the Control Room does not list it any more' });
-      return transition('COMPLETED_INFERRED');
-    }),
-    parada: row('parada', (job, { reason }) => {
-      const { stop } = recordOf(job);
-      note(job, { reason, stop: stop === null ? null : { ...stop, isAsked: true } });
-      return stay();
-    }),
-    parar: row('parar', (job, { by }) => {
-      note(job, { stop: { by, isAsked: false } });
-      return stay(undefined, { note: `stop: ${by}` });
-    }),
-    liberar: row('liberar', (job, { by }) => {
-      note(job, { endedAt: job.now, reason: `released by ${by}` });
-      return transition('RUN_ABORTED');
-    }),
-  };
-}
+export const runRows: ExecutionRows = {
+  conciliado: row('conciliado', (job, said) => reported(job, said)),
+  callback: row('callback', (job, { deploymentId, status, body, at }) => {
+    if (recordOf(job).deploymentId !== deploymentId) return refuse('that is another deployment');
+    const said = reportedState(status);
+    if (said === null) return refuse('that is no known state');
+    if (!isFinal(said)) return reported(job, { status, startedAt: null, endedAt: null, at });
+    note(job, { callback: { status: said, body, at }, endedAt: at });
+    return transition(said);
+  }),
+  no_encontrado: row('no_encontrado', (job, { at, isInferred }) => {
+    note(job, { misses: recordOf(job).misses + 1 });
+    if (!isInferred) return stay();
+    note(job, { endedAt: at, reason: 'the Control Room does not list it any more' });
+    return transition('COMPLETED_INFERRED');
+  }),
+  parada: row('parada', (job, { reason }) => {
+    const { stop } = recordOf(job);
+    note(job, { reason, stop: stop === null ? null : { ...stop, isAsked: true } });
+    return stay();
+  }),
+  parar: row('parar', (job, { by }) => {
+    note(job, { stop: { by, isAsked: false } });
+    return stay(undefined, { note: `stop: ${by}` });
+  }),
+  liberar: row('liberar', (job, { by }) => {
+    note(job, { endedAt: job.now, reason: `released by ${by}` });
+    return transition('RUN_ABORTED');
+  }),
+};
 
 function reported(
   job: ExecutionJob,
   { status, startedAt, endedAt, at }: SignalData<'conciliado'>,
-  rules: ExecutionRules,
 ): ExecutionAction {
   const said = reportedState(status);
   if (said === null) return refuse('that is no known state');
   const { firstUnknownAt, misses, startedAt: known, startedInPause } = recordOf(job);
   const start = startedAt ?? known;
-  const inPause = start !== null && (rules.pause?.at(start) ?? null) !== null;
+  const inPause = start !== null && (rulesOf(job).pause?.at(start) ?? null) !== null;
   note(job, { startedAt: start, startedInPause: startedInPause || inPause });
   if (isFinal(said)) {
     note(job, { endedAt: endedAt ?? at, misses: 0 });

@@ -26,3 +26,17 @@ export function executionRules(settings: LauncherSettings): ExecutionRules {
 
 /** Three look-ups over at least so long prove that nothing was deployed (S-91). */
 export const absenceProof = { lookUps: 3, overMs: 180_000 } as const;
+
+/** Handlers find them among the stores of the application. */
+export const rulesStore = 'reglas';
+
+export function rulesOf({
+  stores,
+}: {
+  readonly stores: Readonly<Record<string, unknown>>;
+}): ExecutionRules {
+  const rules = stores[rulesStore];
+  if (rules === undefined) throw new Error(`there is no store "${rulesStore}"`);
+  // Only the application puts something there.
+  return rules as ExecutionRules;
+}

@@ -9,7 +9,13 @@ import {
   type Robot,
   slotKey,
 } from './model.ts';
-import { cyclicWindowAt, type Schedule, type ScheduleSlot, slotsAt, slotsBetween } from './slots.ts';
+import {
+  cyclicWindowAt,
+  type Schedule,
+  type ScheduleSlot,
+  slotsAt,
+  slotsBetween,
+} from './slots.ts';
 
 /** Something that could be deployed now, if its device were free and nothing else spoke against it. */
 export interface Candidate {
@@ -68,7 +74,10 @@ interface Found {
 }
 
 /** Pairs of an active schedule, its active robot and each of its devices. */
-function* scheduled(index: PlanIndex, isCyclic: boolean): Generator<Found & { schedule: Schedule }> {
+function* scheduled(
+  index: PlanIndex,
+  isCyclic: boolean,
+): Generator<Found & { schedule: Schedule }> {
   for (const schedule of index.schedules.values()) {
     if (schedule.Activo !== 1 || (schedule.EsCiclico === 1) !== isCyclic) continue;
     const robot = index.robots.get(schedule.RobotId);
@@ -163,7 +172,8 @@ export function candidates(
   const waiting = input.open.filter(({ state }) => state === 'PENDIENTE');
   const again = new Set(input.open.map((one) => repeatKey(one.input)));
   const fresh = [...repeated(input, index)].filter((one) => !again.has(repeatKey(one)));
-  const priorityOf = (robotId: number): number => index.robots.get(robotId)?.PrioridadBalanceo ?? 100;
+  const priorityOf = (robotId: number): number =>
+    index.robots.get(robotId)?.PrioridadBalanceo ?? 100;
   return [
     ...waiting.map((one) => ({
       jobId: one.id,

@@ -1,6 +1,6 @@
+import { secondsOfDay } from './local-time.ts';
 import type { Schedule } from './slots.ts';
 import { daysOf, toleranceMs } from './slots.ts';
-import { secondsOfDay } from './local-time.ts';
 
 const dayMinutes = 1_440;
 

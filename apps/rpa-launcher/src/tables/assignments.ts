@@ -1,8 +1,8 @@
 import { CapatazError } from 'capataz';
 import { localText } from '../planning/local-time.ts';
+import type { Assignment } from '../planning/model.ts';
 import { audit } from './audit.ts';
 import type { Db } from './database.ts';
-import type { Assignment } from '../planning/model.ts';
 
 export interface Moment {
   readonly now: number;

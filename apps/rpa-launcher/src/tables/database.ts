@@ -83,10 +83,15 @@ async function migrate({ db, kind }: Database): Promise<void> {
   const { error } = await new Migrator({ db, provider }).migrateToLatest();
   if (error === undefined) return;
   const message = error instanceof Error ? error.message : String(error);
-  throw new CapatazError('STORE_UNAVAILABLE', `the launcher’s tables: ${message}`, undefined, error);
+  throw new CapatazError(
+    'STORE_UNAVAILABLE',
+    `the launcher’s tables: ${message}`,
+    undefined,
+    error,
+  );
 }
 
 /** Whether the database answers. */
-export async function ping({ db }: Database): Promise<void> {
+export async function ping({ db }: Pick<Database, 'db'>): Promise<void> {
   await sql`select 1`.execute(db);
 }

@@ -1,4 +1,4 @@
-import { pairKey, type PlanTables } from '../planning/model.ts';
+import { type PlanTables, pairKey } from '../planning/model.ts';
 import type { Db } from './database.ts';
 
 /** Everything that a deploy cycle goes by, read anew each time: others write it, too (S-93). */

@@ -106,7 +106,10 @@ export async function tidyExecutions(
   for (let count = batch; count === batch; moved += count) {
     count = await moveSome(db, now - moveAfterMs);
   }
-  await db.deleteFrom('Ejecuciones_Historico').where('FechaFinUtc', '<', now - keepMs).execute();
+  await db
+    .deleteFrom('Ejecuciones_Historico')
+    .where('FechaFinUtc', '<', now - keepMs)
+    .execute();
   return moved;
 }
 
@@ -121,7 +124,8 @@ async function moveSome(db: Db, endedBefore: number): Promise<number> {
       .execute();
     for (const row of rows) await tx.insertInto('Ejecuciones_Historico').values(row).execute();
     const ids = rows.map(({ EjecucionId }) => EjecucionId);
-    if (ids.length > 0) await tx.deleteFrom('Ejecuciones').where('EjecucionId', 'in', ids).execute();
+    if (ids.length > 0)
+      await tx.deleteFrom('Ejecuciones').where('EjecucionId', 'in', ids).execute();
     return rows.length;
   });
 }

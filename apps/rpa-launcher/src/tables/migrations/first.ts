@@ -142,10 +142,9 @@ function planTables(types: ColumnTypes, numbered: Numbered) {
         .addColumn('FechaFinVentana', date)
         .addColumn('IntervaloEntreEjecuciones', int),
     (db: Db): Table =>
-      assignment(numbered(db.schema.createTable('Asignaciones'), 'AsignacionId')).addUniqueConstraint(
-        'UQ_Asignaciones',
-        ['RobotId', 'EquipoId', 'ProgramacionId'],
-      ),
+      assignment(
+        numbered(db.schema.createTable('Asignaciones'), 'AsignacionId'),
+      ).addUniqueConstraint('UQ_Asignaciones', ['RobotId', 'EquipoId', 'ProgramacionId']),
     (db: Db): Table =>
       assignment(numbered(db.schema.createTable('AsignacionesRetiradas'), 'RetiradaId'))
         .addColumn('PermiteBalanceoDinamico', bit, (c) => c.notNull())
@@ -157,7 +156,10 @@ function planTables(types: ColumnTypes, numbered: Numbered) {
   ];
 }
 
-function executionColumns(table: Table, { bit, int, local, date, time, instant, text }: ColumnTypes) {
+function executionColumns(
+  table: Table,
+  { bit, int, local, date, time, instant, text }: ColumnTypes,
+) {
   return table
     .addColumn('DeploymentId', text(50), (c) => c.notNull().unique())
     .addColumn('RobotId', int, (c) => c.notNull())
