@@ -1,3 +1,4 @@
+import { wallTime } from '../service/wall-time.ts';
 import type { AlertMark, AlertPolicy, Facts } from './contract.ts';
 
 export interface Mail {
@@ -98,12 +99,4 @@ const entities: Readonly<Record<string, string>> = {
 
 function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '');
-}
-
-function wallTime(at: number, zone: string): string {
-  return new Intl.DateTimeFormat('sv-SE', {
-    timeZone: zone,
-    dateStyle: 'short',
-    timeStyle: 'medium',
-  }).format(at);
 }
