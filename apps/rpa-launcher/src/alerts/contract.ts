@@ -1,14 +1,19 @@
 /**
  * What the launcher tells people by mail. A part that sees something wrong raises it each time that
  * it sees it, and clears it when it is over; whether a mail goes out is decided here, from the kind's
- * policy and the stored mark. So a restart repeats nothing, and a mail that could not be sent is
- * sent the next time.
+ * policy and the stored mark. So a restart repeats nothing, and a mail that could not be sent, or
+ * that the cap held back, is sent later.
+ *
+ * Promises resolve when the mail has gone, which may take its time: a cycle does not wait for them.
  */
 export interface Alerts {
   /** Never throws: an alert that fails must not harm what it tells about. */
   raise(alert: Alert): Promise<RaiseResult>;
-  /** It is over, or went well. Sends the mail of recovery where the kind has one. Cheap if nothing was raised. */
+  /** It is over, or went well. Sends the mail of recovery where the kind has one. Costs nothing if nothing was raised. */
   clear(kind: AlertKind, key: string, facts?: Facts): Promise<void>;
+  /** What is raised and not cleared, newest first. */
+  current(): Promise<readonly AlertMark[]>;
+  /** Waits for what is being sent. */
   close(): Promise<void>;
 }
 
@@ -24,8 +29,11 @@ export interface Alert {
   readonly facts?: Facts;
 }
 
-/** `sent`: all recipients. `held`: the policy or the cap says not now. `logged`: mail is not set up. */
-export type RaiseResult = 'sent' | 'held' | 'logged' | 'failed';
+/**
+ * `sent`: to all recipients. `held`: the policy says not now. `waiting`: the cap or the mail server
+ * says not now. `logged`: mail is not set up.
+ */
+export type RaiseResult = 'sent' | 'held' | 'waiting' | 'logged';
 
 /** The words of the subject, as operators know them. */
 export type AlertLevel = 'CRÍTICO' | 'ALTO' | 'MEDIO';
@@ -41,9 +49,9 @@ export interface AlertPolicy {
   /** Raised this often without a clear in between before the first mail. Default 1. */
   readonly threshold?: number;
   /** Raised for this long without a clear before the first mail. Default 0. */
-  readonly lasting?: string;
+  readonly lastingMs?: number;
   /** While it lasts, one mail in this time. Null: one until it is cleared. */
-  readonly repeat: string | null;
+  readonly repeatMs: number | null;
   /** A mail says that it is over. */
   readonly tellsRecovery?: true;
   /** What the reader should do, in order. */
@@ -94,20 +102,20 @@ export const alertKinds = [
 ] as const;
 export type AlertKind = (typeof alertKinds)[number];
 
-/** What is remembered of one kind and key. The launcher keeps it in a table (see `AlertMarks`). */
-export interface AlertMark {
-  readonly kind: AlertKind;
-  readonly key: string;
+/** What is remembered of one kind and key. The launcher keeps it in a table. Instants are ms since 1970 UTC. */
+export interface AlertMark extends Alert {
+  readonly facts: Facts;
   /** How often it was raised since it was last clear. */
   readonly count: number;
-  /** Ms since 1970 UTC. */
   readonly firstRaisedAt: number;
   readonly lastRaisedAt: number;
   /** When the last mail about it went out; null: none did. */
   readonly mailedAt: number | null;
+  /** A mail is due and has not gone out yet. */
+  readonly isUnsent: boolean;
 }
 
-/** Where marks lie. One row for each kind and key; a put replaces. */
+/** Where marks lie. One row for each kind and key; a put replaces it. */
 export interface AlertMarks {
   all(): Promise<readonly AlertMark[]>;
   put(mark: AlertMark): Promise<void>;

@@ -110,7 +110,7 @@ for (const [key, variable] of Object.entries<Variable>(variables)) {
 
 test('L-53: the database goes before the environment, that before the file, and each value says where it is from', () => {
   const file = envFile(
-    '﻿# SAM\r\nLANZADOR_MAX_WORKERS=3\r\nLANZADOR_WORKERS_MAX=4\r\nLANZADOR_PAUSA_INICIO_HHMM="21:00"\r\nLANZADOR_CICLO_INTERVALO_SEG=9\r\n',
+    '\uFEFF# SAM\r\nLANZADOR_MAX_WORKERS=3\r\nLANZADOR_WORKERS_MAX=4\r\nLANZADOR_PAUSA_INICIO_HHMM="21:00"\r\nLANZADOR_CICLO_INTERVALO_SEG=9\r\n',
   );
   const environment = { name: 'environment', values: { ...least, LANZADOR_MAX_WORKERS: '5' } };
   const database = databaseSource({ LANZADOR_INTERVALO_LANZAMIENTO_SEG: '20' });

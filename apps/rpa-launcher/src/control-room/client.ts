@@ -115,7 +115,8 @@ async function activitiesOf(
       found.push(...(await listActivities(lists, anyOf('deploymentId', batch))));
       answered.push(...batch);
     } catch (error) {
-      failures.push({ deploymentIds: batch, message: String(error) });
+      const kind = error instanceof ControlRoomError ? error.kind : 'unreachable';
+      failures.push({ deploymentIds: batch, kind, message: String(error) });
     }
   }
   return { found, answered, failures };

@@ -153,6 +153,7 @@ export interface ActivityReport {
   readonly answered: readonly string[];
   readonly failures: readonly {
     readonly deploymentIds: readonly string[];
+    readonly kind: ControlRoomErrorKind;
     readonly message: string;
   }[];
 }
