@@ -24,14 +24,19 @@ export class Launcher {
 
   constructor(world: LauncherWorld) {
     this.world = world;
-    this.deployer = new Deployer(world, {
-      connections: new Connections(world),
-      lookUps: new LookUps(world),
-      stops: new Stops(world),
+    const forModule = (name: string): LauncherWorld => ({
+      ...world,
+      log: world.log.child({ module: `lanzador.${name}` }),
     });
-    this.#reconciler = new Reconciler(world);
-    this.#synchronizer = new Synchronizer(world);
-    this.callbacks = new Callbacks(world);
+    const deploying = forModule('desplegador');
+    this.deployer = new Deployer(deploying, {
+      connections: new Connections(deploying),
+      lookUps: new LookUps(deploying),
+      stops: new Stops(deploying),
+    });
+    this.#reconciler = new Reconciler(forModule('conciliador'));
+    this.#synchronizer = new Synchronizer(forModule('sincronizador'));
+    this.callbacks = new Callbacks(forModule('callback'));
     const { settings, log } = world;
     const { callbackHost: host, callbackPort: port, callbackPath: path } = settings;
     this.#listener =
@@ -74,7 +79,8 @@ export class Launcher {
     name: CycleName,
     work: () => Promise<R>,
   ): Promise<R | null> {
-    const { clock, db, alerts, log, isOnTurn } = this.world;
+    const { clock, db, alerts, isOnTurn } = this.world;
+    const log = this.world.log.child({ module: `lanzador.${name}` });
     if (!isOnTurn()) return null;
     const begun = clock.now();
     try {
@@ -85,7 +91,7 @@ export class Launcher {
       log.info(`Fin de ciclo ${name}`, { ...result });
       return result;
     } catch (error) {
-      log.error(`CRITICAL: el ciclo ${name} ha fallado`, { error });
+      log.error(`El ciclo ${name} ha fallado`, { error, critical: true });
       await tellFailure(alerts, name, error, await isDown(() => ping(this.world)));
       return null;
     }

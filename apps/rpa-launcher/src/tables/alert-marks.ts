@@ -1,5 +1,5 @@
-import type { AlertKind, AlertMark, AlertMarks } from '../alerts/contract.ts';
-import type { Db } from './database.ts';
+import type { AlertKind, AlertMark, AlertMarks, Facts } from '../alerts/contract.ts';
+import { type Db, inTransaction } from './database.ts';
 
 /** What people were told already, which a restart must not forget (LH-19). */
 export function storedAlertMarks(db: Db): AlertMarks {
@@ -15,6 +15,9 @@ export function storedAlertMarks(db: Db): AlertMarks {
           firstRaisedAt: row.PrimeroUtc,
           lastRaisedAt: row.UltimoUtc,
           mailedAt: row.EnviadoUtc,
+          isUnsent: row.SinEnviar === 1,
+          message: row.Mensaje,
+          facts: JSON.parse(row.Datos) as Facts,
         }),
       );
     },
@@ -25,8 +28,11 @@ export function storedAlertMarks(db: Db): AlertMarks {
         PrimeroUtc: mark.firstRaisedAt,
         UltimoUtc: mark.lastRaisedAt,
         EnviadoUtc: mark.mailedAt,
+        SinEnviar: mark.isUnsent ? 1 : 0,
+        Mensaje: mark.message,
+        Datos: JSON.stringify(mark.facts),
       };
-      await db.transaction().execute(async (tx) => {
+      await inTransaction(db, async (tx) => {
         const { numUpdatedRows } = await tx
           .updateTable('Avisos')
           .set(values)

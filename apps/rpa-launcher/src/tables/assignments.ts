@@ -2,7 +2,7 @@ import { CapatazError } from 'capataz';
 import { localText } from '../planning/local-time.ts';
 import type { Assignment } from '../planning/model.ts';
 import { audit } from './audit.ts';
-import type { Db } from './database.ts';
+import { type Db, inTransaction } from './database.ts';
 
 export interface Moment {
   readonly now: number;
@@ -20,7 +20,7 @@ export interface Removal extends Pick<Assignment, 'RobotId' | 'EquipoId' | 'Prog
  * @returns whether there was one
  */
 export async function removeAssignment(db: Db, removal: Removal, moment: Moment): Promise<boolean> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const { RobotId, EquipoId, ProgramacionId } = removal;
     const found = await tx
       .selectFrom('Asignaciones')
@@ -79,7 +79,7 @@ export async function restoreAssignment(
   id: number,
   { by, ...moment }: Moment & { readonly by: string },
 ): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const found = await tx
       .selectFrom('AsignacionesRetiradas')
       .selectAll()

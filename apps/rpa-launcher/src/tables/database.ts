@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { CapatazError } from 'capataz';
 import { CompiledQuery, Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
@@ -36,6 +38,7 @@ export async function openDatabase(place: string): Promise<Database> {
 }
 
 function openSqlite(file: string): Database {
+  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: nodeSqlite(file) }) });
   return { db, kind: 'sqlite', close: () => db.destroy() };
 }
@@ -94,4 +97,9 @@ async function migrate({ db, kind }: Database): Promise<void> {
 /** Whether the database answers. */
 export async function ping({ db }: Pick<Database, 'db'>): Promise<void> {
   await sql`select 1`.execute(db);
+}
+
+/** A transaction, or the one that there is: what calls others is whole with them. */
+export function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work);
 }

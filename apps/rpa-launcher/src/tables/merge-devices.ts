@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Runner } from '../control-room/runners.ts';
 import { hostOf } from '../execution/record.ts';
-import type { Db } from './database.ts';
+import { type Db, inTransaction } from './database.ts';
 import type { MergeCounts } from './merge-robots.ts';
 import type { EquipoRow } from './schema.ts';
 
@@ -41,7 +41,7 @@ export async function mergeDevices(
   runners: readonly Runner[],
   { absencesAllowed }: { readonly absencesAllowed: number },
 ): Promise<MergeCounts & { readonly absent: number }> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const rows = await tx.selectFrom('Equipos').selectAll().execute();
     const { renewed, missing } = deviceChanges(rows, runners);
     // All step aside before any takes its place: ids may go round in a circle.

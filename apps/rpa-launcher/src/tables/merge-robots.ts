@@ -1,5 +1,5 @@
 import type { RobotFile } from '../control-room/contract.ts';
-import type { Db } from './database.ts';
+import { type Db, inTransaction } from './database.ts';
 
 export interface MergeCounts {
   readonly added: number;
@@ -11,7 +11,7 @@ export interface MergeCounts {
  * no more stays: its schedules and its past do.
  */
 export async function mergeRobots(db: Db, robots: readonly RobotFile[]): Promise<MergeCounts> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const rows = await tx
       .selectFrom('Robots')
       .select(['RobotId', 'Robot', 'Descripcion'])

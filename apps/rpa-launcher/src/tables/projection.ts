@@ -2,7 +2,7 @@ import type { Insertable } from 'kysely';
 import type { JobView } from '../cycles/executions.ts';
 import { executionInput, recordOf } from '../execution/record.ts';
 import { localText } from '../planning/local-time.ts';
-import type { Db } from './database.ts';
+import { type Db, inTransaction } from './database.ts';
 import type { EjecucionRow } from './schema.ts';
 
 type Row = Insertable<EjecucionRow>;
@@ -62,7 +62,7 @@ export async function storeProjection(
   rows: readonly Row[],
   position: number,
 ): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     for (const row of rows) await putRow(tx, row);
     const { numUpdatedRows } = await tx
       .updateTable('Posiciones')
@@ -114,7 +114,7 @@ export async function tidyExecutions(
 }
 
 async function moveSome(db: Db, endedBefore: number): Promise<number> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const rows = await tx
       .selectFrom('Ejecuciones')
       .selectAll()

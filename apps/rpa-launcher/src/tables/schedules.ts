@@ -5,7 +5,7 @@ import { overlaps } from '../planning/overlap.ts';
 import { daysOf, type Schedule } from '../planning/slots.ts';
 import { freeForBalancing, type Moment } from './assignments.ts';
 import { audit } from './audit.ts';
-import type { Db } from './database.ts';
+import { type Db, inTransaction } from './database.ts';
 
 export const scheduleTypes = ['Diaria', 'Semanal', 'Mensual', 'Especifica', 'RangoMensual'] as const;
 
@@ -71,7 +71,7 @@ export async function createSchedule(db: Db, wish: ScheduleWish, moment: Moment)
   if (devices.length === 0) problems.push('devices: there is none');
   if (problems.length > 0)
     throw new CapatazError('VALIDATION_FAILED', problems.join('\n'), { problems });
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const robot = await tx
       .selectFrom('Robots')
       .select('RobotId')
@@ -163,7 +163,7 @@ export async function removeSchedule(
   id: number,
   { by, ...moment }: Moment & { readonly by: string },
 ): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+  await inTransaction(db, async (tx) => {
     const held = await tx
       .selectFrom('Asignaciones')
       .select('EquipoId')

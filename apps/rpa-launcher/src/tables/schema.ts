@@ -197,6 +197,11 @@ export interface AvisoRow {
   PrimeroUtc: number;
   UltimoUtc: number;
   EnviadoUtc: number | null;
+  /** A mail is due that could not be sent yet. */
+  SinEnviar: Bit;
+  Mensaje: string;
+  /** JSON of the table of the mail. */
+  Datos: string;
 }
 
 /** A cycle's counter, and who runs it while several launchers share the tables (LH-20). */

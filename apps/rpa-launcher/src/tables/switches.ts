@@ -2,7 +2,7 @@ import { CapatazError } from 'capataz';
 import { localText } from '../planning/local-time.ts';
 import { freeForBalancing, type Moment } from './assignments.ts';
 import { audit } from './audit.ts';
-import type { Db } from './database.ts';
+import { type Db, inTransaction } from './database.ts';
 import { deviceIds } from './schedules.ts';
 import { hostOf } from '../execution/record.ts';
 
@@ -131,7 +131,7 @@ export async function assignDevices(
     ...moment
   }: By & { readonly devices: readonly string[]; readonly isReserved: boolean },
 ): Promise<number> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     let count = 0;
     for (const EquipoId of await deviceIds(tx, devices)) {
       const there = await tx
@@ -164,7 +164,7 @@ export async function unassignDevices(
   robotId: number,
   { devices, by, ...moment }: By & { readonly devices: readonly string[] },
 ): Promise<number> {
-  return db.transaction().execute(async (tx) => {
+  return inTransaction(db, async (tx) => {
     const ids = await deviceIds(tx, devices);
     const { numDeletedRows } = await tx
       .deleteFrom('Asignaciones')

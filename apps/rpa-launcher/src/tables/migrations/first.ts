@@ -187,7 +187,7 @@ function executionColumns(
     .addColumn('FechaInicioRealUtc', instant);
 }
 
-function ownTables({ int, local, instant, text }: ColumnTypes, numbered: Numbered) {
+function ownTables({ bit, int, local, instant, text }: ColumnTypes, numbered: Numbered) {
   return [
     (db: Db): Table =>
       numbered(db.schema.createTable('Callbacks'), 'CallbackId')
@@ -215,6 +215,9 @@ function ownTables({ int, local, instant, text }: ColumnTypes, numbered: Numbere
         .addColumn('PrimeroUtc', instant, (c) => c.notNull())
         .addColumn('UltimoUtc', instant, (c) => c.notNull())
         .addColumn('EnviadoUtc', instant)
+        .addColumn('SinEnviar', bit, (c) => c.notNull())
+        .addColumn('Mensaje', text('max'), (c) => c.notNull())
+        .addColumn('Datos', text('max'), (c) => c.notNull())
         .addPrimaryKeyConstraint('PK_Avisos', ['Tipo', 'Clave']),
     (db: Db): Table =>
       db.schema
