@@ -29,7 +29,8 @@ param(
 Set-StrictMode -Version Latest
 $ErrorActionPreference = 'Stop'
 
-$program = (Resolve-Path (Join-Path $PSScriptRoot '..\bin\capataz-rpa.mjs')).Path
+# Not bin\capataz-rpa.mjs: on Windows that stays between service and launcher, and dies of Ctrl+C first.
+$program = (Resolve-Path (Join-Path $PSScriptRoot '..\src\main.ts')).Path
 
 $version = [version]((& $Node --version).TrimStart('v'))
 if ($version.Major -lt 24) { throw "Node $version is too old: 24 or newer is needed." }
@@ -53,7 +54,7 @@ if (Get-Service -Name $ServiceName -ErrorAction SilentlyContinue) {
 }
 
 Invoke-Nssm install $ServiceName $Node
-Invoke-Nssm set $ServiceName AppParameters "--max-old-space-size=160 `"$program`" serve --data-dir `"$DataDirectory`""
+Invoke-Nssm set $ServiceName AppParameters "--max-old-space-size=160 --conditions=capataz-source `"$program`" serve --data-dir `"$DataDirectory`""
 Invoke-Nssm set $ServiceName AppDirectory $ConfigDirectory
 Invoke-Nssm set $ServiceName DisplayName 'Capataz RPA launcher'
 Invoke-Nssm set $ServiceName Description 'Deploys and reconciles the robots of Automation 360.'

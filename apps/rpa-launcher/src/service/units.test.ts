@@ -34,6 +34,10 @@ test('L-70: both services start again after every end, and wait for longer than 
 });
 
 test('L-70: both services start the launcher’s own program', () => {
-  for (const text of [unit, script]) assert.match(text, /bin[\\/]capataz-rpa\.mjs/);
-  assert.match(unit, /^ExecStart=\/usr\/bin\/env node .* serve --data-dir \S+$/m);
+  assert.match(script, /'\.\.\\src\\main\.ts'/);
+  assert.match(script, /--conditions=capataz-source `"\$program`" serve/);
+  assert.match(
+    unit,
+    /^ExecStart=\/usr\/bin\/env node .*\/bin\/capataz-rpa\.mjs serve --data-dir \S+$/m,
+  );
 });
