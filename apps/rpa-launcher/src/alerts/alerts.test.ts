@@ -133,6 +133,17 @@ test('a mail that could not be sent marks nothing as told, and is sent a minute 
   assert.notEqual((await marks.all())[0]?.mailedAt, null);
 });
 
+test('a mail that could not be sent does not count for the cap', async () => {
+  const { alerts, raise, clock } = desk({ maxMailsPerHour: 1 });
+  server.isRefusing = true;
+  assert.equal(await raise('bad_request', 'PC-1'), 'waiting');
+  server.isRefusing = false;
+  await clock.advance(minuteMs);
+  await alerts.close();
+  assert.deepEqual(server.subjects.length, 1);
+  assert.match(server.subjects[0] ?? '', /PC-1$/);
+});
+
 test('alerts beyond the cap of an hour wait for the next one; one mail says so', async () => {
   const { alerts, raise, clock } = desk({ maxMailsPerHour: 3 });
   for (let n = 1; n <= 5; n += 1)
