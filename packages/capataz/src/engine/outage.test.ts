@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sleep, transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
+import { CapatazError } from '../protocol/errors.ts';
 import type { Store } from '../store/contract.ts';
 import { checkBook, checkEnded, checkIdle, checkLimbo } from '../testing/sim/checkers.ts';
-import { oneTask, startWorld } from './fixtures.ts';
+import { oneTask, startWorld, storeWith } from './fixtures.ts';
 
 const sleeper = blueprint({
   name: 'sleeper',
@@ -69,15 +70,10 @@ test('B-079 behind a commit that is not answered others are refused, until it is
     blueprints: [oneTask()],
     shared: true,
     wrapStore: (store: Store) =>
-      new Proxy(store, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          if (key !== 'commit') return value.bind(target);
-          return async (...args: Parameters<Store['commit']>) => {
-            if (isSilent) await silence.promise;
-            return target.commit(...args);
-          };
+      storeWith(store, {
+        commit: async (...args: Parameters<Store['commit']>) => {
+          if (isSilent) await silence.promise;
+          return store.commit(...args);
         },
       }),
   });
@@ -158,17 +154,16 @@ test('tasks assigned with a report that fails afterwards come back uncounted', a
     blueprints: [oneTask(), oneTask({}, { name: 'other' })],
     // The second look at a job, which follows the first commit of a report, fails.
     wrapStore: (store: Store) =>
-      new Proxy(store, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          if (key !== 'tasks' || !isFailing) return value.bind(target);
-          return () => {
-            isFailing = false;
-            return Promise.reject(new Error('the store hiccups'));
-          };
-        },
-      }),
+      storeWith(store, () =>
+        isFailing
+          ? {
+              tasks: () => {
+                isFailing = false;
+                return Promise.reject(new Error('the store hiccups'));
+              },
+            }
+          : {},
+      ),
   });
   const worker = await world.worker('w1', { slots: 3 });
   await world.create('one-task');
@@ -196,22 +191,21 @@ test('the check for limbo counts a planted violation, once a look, and none othe
     blueprints: [oneTask(), sleeper],
     timeoutMonitor: { enabled: false },
     wrapStore: (store: Store) =>
-      new Proxy(store, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          if (key !== 'causes' || !isLying) return value.bind(target);
-          return async (...args: Parameters<Store['causes']>) =>
-            (await target.causes(...args)).map((causes) => ({
-              ...causes,
-              runnable: false,
-              leaseEndsAt: null,
-              timers: [],
-              queued: [],
-              watched: [],
-            }));
-        },
-      }),
+      storeWith(store, () =>
+        isLying
+          ? {
+              causes: async (...args: Parameters<Store['causes']>) =>
+                (await store.causes(...args)).map((causes) => ({
+                  ...causes,
+                  runnable: false,
+                  leaseEndsAt: null,
+                  timers: [],
+                  queued: [],
+                  watched: [],
+                })),
+            }
+          : {},
+      ),
   });
   const worker = await world.worker('w1');
   await world.create('one-task');
@@ -268,4 +262,32 @@ test('whatever call of the store fails, nothing is lost and nothing is left', as
     for (const id of ids) problems.push(...checkBook(await world.job(id), await world.history(id)));
     assert.deepEqual(problems, [], `call ${failing + 20} failed`);
   }
+});
+
+test('B-022 a job that somebody keeps locked in the store holds up no deadline but its own', async () => {
+  let locked = '';
+  const world = await startWorld({
+    blueprints: [sleeper],
+    shared: true,
+    wrapStore: (store: Store) =>
+      storeWith(store, {
+        commit: async (...args: Parameters<Store['commit']>) => {
+          if (args[0].changes?.some(({ change }) => change.job.id === locked) === true)
+            throw new CapatazError('STORE_BUSY', 'locked');
+          return store.commit(...args);
+        },
+      }),
+  });
+  const ids = await Promise.all(Array.from({ length: 9 }, () => world.create('sleeper')));
+  const [stuck = '', ...others] = ids;
+  locked = stuck;
+  await world.advance(20_000);
+  for (const id of others) assert.equal((await world.job(id)).status, 'finished');
+  assert.equal((await world.job(stuck)).status, 'waiting_for_timer');
+  assert.equal(world.engine.healthy, true);
+  assert.equal(world.errors.length, 1, world.errors.join('\n'));
+  assert.match(world.errors[0] ?? '', new RegExp(`locked in the store.*${stuck}`));
+  locked = '';
+  await world.advance(2_000);
+  assert.equal((await world.job(stuck)).status, 'finished');
 });

@@ -6,6 +6,11 @@ export function isStoreAway(error: unknown): boolean {
   return error instanceof CapatazError && error.code === 'STORE_UNAVAILABLE';
 }
 
+/** Some of what was asked for is locked by somebody else; the store takes everything besides. */
+export function isStoreBusy(error: unknown): boolean {
+  return error instanceof CapatazError && error.code === 'STORE_BUSY';
+}
+
 export interface TroubleTexts {
   readonly begins: string;
   readonly ends: string;
@@ -26,9 +31,9 @@ export class StoreTrouble {
   }
 
   met(error: unknown, fields: LogFields = {}): void {
-    const isAway = isStoreAway(error);
-    if (isAway && this.#isOn) return;
-    this.#isOn ||= isAway;
+    const isPassing = isStoreAway(error) || isStoreBusy(error);
+    if (isPassing && this.#isOn) return;
+    this.#isOn ||= isPassing;
     this.#log.error(this.#texts.begins, { ...fields, error: String(error) });
   }
 

@@ -6,7 +6,7 @@ import { aboutJob } from './about-job.ts';
 import type { Committed } from './committer.ts';
 import type { Address, Applied, Decider } from './decider.ts';
 import type { EndedLease } from './executor.ts';
-import { isStoreAway, StoreTrouble } from './store-trouble.ts';
+import { isStoreAway, isStoreBusy, StoreTrouble } from './store-trouble.ts';
 
 export interface TimekeeperParts {
   readonly store: Store;
@@ -37,6 +37,9 @@ const lateMs = 1_000;
 export class Timekeeper {
   readonly #parts: TimekeeperParts;
   readonly #trouble: StoreTrouble;
+  readonly #locks: StoreTrouble;
+  /** Jobs that the pass has found locked. */
+  #locked = 0;
   #cancelAlarm: CancelTimer = () => undefined;
   #alarmAt = Number.POSITIVE_INFINITY;
   #running: Promise<void> | null = null;
@@ -54,6 +57,10 @@ export class Timekeeper {
     this.#trouble = new StoreTrouble(parts.log, {
       begins: 'deadlines could not be dealt with; trying again',
       ends: 'deadlines are dealt with again',
+    });
+    this.#locks = new StoreTrouble(parts.log, {
+      begins: 'the deadline of a job that somebody keeps locked in the store has to wait',
+      ends: 'no deadline has to wait for a lock any more',
     });
   }
 
@@ -142,8 +149,10 @@ export class Timekeeper {
   /** @returns ms until the next look. */
   async #pass(): Promise<number> {
     const { due, nextInMs } = await this.#parts.store.due(pageSize + this.#unsolved);
+    this.#locked = 0;
     const solved = await this.#deal(due);
     this.#trouble.isOver();
+    if (this.#locked === 0) this.#locks.isOver();
     this.#unsolved = due.length - solved;
     if (solved < due.length) return solved > 0 ? 0 : retryMs;
     if (due.length > 0) return 0;
@@ -176,31 +185,31 @@ export class Timekeeper {
     return solved;
   }
 
-  /** All in one commit; one by one where that fails, so that one bad job holds up no other. */
+  /** All in one commit; in halves where that fails, so that one bad job holds up no other. */
   async #dealWith<T extends { readonly jobId: string }>(
     items: readonly T[],
     deal: (some: readonly T[]) => Promise<number>,
   ): Promise<number> {
-    if (items.length === 0) return 0;
-    const { log, store } = this.#parts;
+    const [first, ...others] = items;
+    if (first === undefined) return 0;
     try {
       return await deal(items);
     } catch (error) {
       if (isStoreAway(error)) throw error;
-      const fields = { error: String(error) };
-      log.error('deadlines failed together; taking them one by one', fields);
+      if (others.length === 0) return this.#failed(first, error);
     }
-    let solved = 0;
-    for (const item of items) {
-      try {
-        solved += await deal([item]);
-      } catch (error) {
-        if (isStoreAway(error)) throw error;
-        const about = await aboutJob(store, item.jobId);
-        log.error('deadline failed', { ...about, error: String(error) });
-      }
-    }
-    return solved;
+    const middle = Math.ceil(items.length / 2);
+    const solved = await this.#dealWith(items.slice(0, middle), deal);
+    return solved + (await this.#dealWith(items.slice(middle), deal));
+  }
+
+  async #failed({ jobId }: { readonly jobId: string }, error: unknown): Promise<number> {
+    const about = await aboutJob(this.#parts.store, jobId);
+    if (isStoreBusy(error)) {
+      this.#locked += 1;
+      this.#locks.met(error, about);
+    } else this.#parts.log.error('deadline failed', { ...about, error: String(error) });
+    return 0;
   }
 }
 

@@ -107,6 +107,11 @@ export const errorCatalogue = {
     true,
     'The store does not answer. Nothing was changed, unless the message says that this is unknown.',
   ),
+  STORE_BUSY: entry(
+    503,
+    true,
+    'What this changes has been locked by somebody else for a second: another server that was frozen in the middle of a commit, or a session of an operator. Nothing was changed.',
+  ),
   CIRCUIT_OPEN: entry(
     503,
     true,

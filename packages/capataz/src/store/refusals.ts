@@ -12,6 +12,16 @@ export function unavailable(why: string, cause?: unknown): CapatazError {
   );
 }
 
+/** The refusal of what somebody else has locked for too long; everything else goes on. */
+export function busy(cause?: unknown): CapatazError {
+  return new CapatazError(
+    'STORE_BUSY',
+    'What is to be changed is locked by somebody else. Nothing was changed.',
+    undefined,
+    cause,
+  );
+}
+
 /** The refusal of what was asked and not answered: it may have been committed before. */
 export function uncertain(why: string, cause?: unknown): CapatazError {
   return new CapatazError(

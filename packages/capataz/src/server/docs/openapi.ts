@@ -40,13 +40,21 @@ export interface OpenApiParameter {
 /** What any route of an area may answer besides its own. */
 const areaErrors: Readonly<Record<Area, readonly ErrorCode[]>> = {
   public: [],
-  client: ['VALIDATION_FAILED', 'UNAUTHORIZED', 'INTERNAL', 'NOT_READY', 'STORE_UNAVAILABLE'],
+  client: [
+    'VALIDATION_FAILED',
+    'UNAUTHORIZED',
+    'INTERNAL',
+    'NOT_READY',
+    'STORE_BUSY',
+    'STORE_UNAVAILABLE',
+  ],
   worker: [
     'VALIDATION_FAILED',
     'UNAUTHORIZED',
     'FORBIDDEN',
     'INTERNAL',
     'NOT_READY',
+    'STORE_BUSY',
     'STORE_UNAVAILABLE',
   ],
 };

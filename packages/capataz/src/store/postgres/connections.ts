@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { isLost, outage } from '../../postgres/errors.ts';
-import { unavailable, uncertain } from '../refusals.ts';
+import { isLocked, isLost, outage } from '../../postgres/errors.ts';
+import { busy, unavailable, uncertain } from '../refusals.ts';
 import { withoutConflict } from './errors.ts';
 import { type Entrance, type Parameter, Session } from './statements.ts';
 
@@ -16,7 +16,7 @@ const maxFateAsked = 50;
 /** What ended one connection has often ended those beside it, too. */
 const maxFateLosses = 3;
 
-/** How a piece of work uses connections. Whatever the server's trouble, it is STORE_UNAVAILABLE. */
+/** How a piece of work uses connections. Whatever the server's trouble, it is STORE_UNAVAILABLE; a lock is STORE_BUSY. */
 export class Connections {
   readonly #pool: Pool;
   readonly #entrance: Entrance | null;
@@ -124,6 +124,7 @@ export class Connections {
       }
       if (isLost(error)) broken ??= error as Error;
       else await client.query('ROLLBACK').catch(onError);
+      if (isLocked(error)) throw busy(error);
       const why = outage(error);
       // Where the server has answered with an error, a single statement has changed nothing.
       if (why !== null) throw (broken === null ? unavailable : refuse)(why, error);

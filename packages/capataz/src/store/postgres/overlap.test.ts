@@ -3,14 +3,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type pg from 'pg';
 import {
+  alsoOf,
   changeOf,
   claim,
   claimOf,
   commit,
   dispatching,
   ending,
+  leasing,
   newJob,
   read,
+  signalOf,
   store1,
 } from '../../testing/store-suite-kit.ts';
 import { until } from '../../testing/until.ts';
@@ -25,6 +28,8 @@ interface Place {
   readonly stopAt: (id: string) => Promise<() => Promise<void>>;
   /** The same for whoever takes the next position. */
   readonly stopAtPosition: () => Promise<() => Promise<void>>;
+  /** Keeps an open job locked until the function is called, as a server does that is frozen in a commit. */
+  readonly lock: (id: string) => Promise<() => Promise<void>>;
   /** Resolves when so many of the store's transactions wait for another. */
   readonly waiting: (count: number) => Promise<void>;
 }
@@ -33,15 +38,16 @@ async function withStore(body: (place: Place) => Promise<void>): Promise<void> {
   const schema = schemas.newName();
   const store = await schemas.open(schema);
   const client: pg.PoolClient = await schemas.pool.connect();
-  const stopBy = async (insert: string) => {
-    await client.query(`BEGIN; SET LOCAL search_path = ${schema}; INSERT INTO ${insert}`);
+  const hold = async (statement: string) => {
+    await client.query(`BEGIN; SET LOCAL search_path = ${schema}; ${statement}`);
     return async () => void (await client.query('ROLLBACK'));
   };
   const stopAt = (id: string) =>
-    stopBy(`inputs (id, client, correlation, pinned) VALUES ('${id}', '', '', '{}')`);
+    hold(`INSERT INTO inputs (id, client, correlation, pinned) VALUES ('${id}', '', '', '{}')`);
   const stopAtPosition = () =>
-    stopBy(`history (position, job, seq, at, count, entries)
+    hold(`INSERT INTO history (position, job, seq, at, count, entries)
       SELECT last_value + 1, '', 0, 0, 0, '[]' FROM positions`);
+  const lock = (id: string) => hold(`SELECT FROM jobs WHERE id = '${id}' FOR UPDATE`);
   const waiting = (count: number): Promise<void> =>
     until(async () => {
       const { rows } = await schemas.pool.query(
@@ -51,7 +57,7 @@ async function withStore(body: (place: Place) => Promise<void>): Promise<void> {
       return rows.length === count;
     });
   try {
-    await body({ store, stopAt, stopAtPosition, waiting });
+    await body({ store, stopAt, stopAtPosition, lock, waiting });
   } finally {
     client.release(true);
     await store.close();
@@ -140,4 +146,55 @@ test('a store that is closed finishes both that are under way', () =>
     const types = (await Promise.all([slow, same])).map(typeOf);
     assert.deepEqual(types.sort(), ['done', 'exists']);
     await closed;
+  }));
+
+test('S-4 B-022 a job that somebody keeps locked is refused; what travels with it is stored', () =>
+  withStore(async ({ store, lock, waiting }) => {
+    const [stuck, other] = [await store1(store, changeOf(newJob('stuck'))), newJob('other')];
+    const letGo = await lock('stuck');
+    const refused = commit(store, changeOf({ ...stuck, state: 'moved' }));
+    const stored = commit(store, changeOf(other));
+    await assert.rejects(refused, { code: 'STORE_BUSY' });
+    assert.equal(typeOf(await stored), 'done');
+    // From now on nobody waits for it at all.
+    const again = commit(store, changeOf({ ...stuck, state: 'moved' }));
+    const more = commit(store, changeOf(newJob('more')));
+    await waiting(0);
+    await assert.rejects(again, { code: 'STORE_BUSY' });
+    assert.equal(typeOf(await more), 'done');
+    await letGo();
+    assert.equal(typeOf(await commit(store, changeOf({ ...stuck, state: 'moved' }))), 'done');
+  }));
+
+function listening(id: string, key: string) {
+  return changeOf(newJob(id), { also: alsoOf({ keys: [key] }) });
+}
+
+test('S-4 B-022 a letter to a job that is locked is refused, and letters to others arrive', () =>
+  withStore(async ({ store, lock }) => {
+    await store1(store, listening('stuck', 'order-1'));
+    await store1(store, listening('free', 'order-2'));
+    const letGo = await lock('stuck');
+    const send = (key: string) => {
+      const letter = { client: 'dev', key, item: signalOf(`s-${key}`), keepForMs: 0 };
+      return store.commit({ letters: [letter] });
+    };
+    const sent = [send('order-1'), send('order-2')] as const;
+    await assert.rejects(sent[0], { code: 'STORE_BUSY' });
+    assert.deepEqual((await sent[1]).letters, [['free']]);
+    await letGo();
+    assert.deepEqual((await send('order-1')).letters, [['stuck']]);
+  }));
+
+test('S-43 the leases of others are renewed while one job is locked, whose own is not lost', () =>
+  withStore(async ({ store, lock }) => {
+    for (const id of ['stuck', 'free']) await store1(store, leasing(newJob(id), `t-${id}`, 1_000));
+    const letGo = await lock('stuck');
+    const leases = ['stuck', 'free', 'none'].map((id) => {
+      return { jobId: id, token: `t-${id}`, forMs: 60_000 };
+    });
+    assert.deepEqual(await store.renewLeases(leases), ['t-none']);
+    const ends = async (id: string) => (await store.causes({ id }))[0]?.leaseEndsAt ?? 0;
+    assert.ok((await ends('free')) > (await ends('stuck')) + 30_000);
+    await letGo();
   }));

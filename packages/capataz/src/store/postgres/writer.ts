@@ -1,10 +1,12 @@
+import { CapatazError } from '../../protocol/errors.ts';
 import type { Work, WorkOutcome } from '../contract.ts';
-import { unavailable } from '../refusals.ts';
+import { busy, unavailable } from '../refusals.ts';
 import type { Announcer } from './announcer.ts';
 import { applyWork } from './apply.ts';
 import type { Connections, Write } from './connections.ts';
 import { isBeyondPartitions } from './errors.ts';
 import { load } from './load.ts';
+import type { LockedJobs } from './locked-jobs.ts';
 import type { Partitions } from './partitions.ts';
 import type { Session } from './statements.ts';
 import { Touched } from './touched.ts';
@@ -27,6 +29,7 @@ export interface WriterParts {
   readonly givenNow: () => number | null;
   readonly partitions: Partitions;
   readonly announcer: Announcer;
+  readonly locked: LockedJobs;
 }
 
 /** A row that needs new room on the disk, and so is refused wherever the store's own would be. */
@@ -44,15 +47,17 @@ export class Writer {
   readonly #givenNow: () => number | null;
   readonly #announcer: Announcer;
   readonly #partitions: Partitions;
+  readonly #locked: LockedJobs;
   #asked: Asked[] = [];
   #running: Promise<void> | null = null;
   readonly #underWay = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor({ writing, givenNow, partitions, announcer }: WriterParts) {
+  constructor({ writing, givenNow, partitions, announcer, locked }: WriterParts) {
     this.#connections = writing;
     this.#givenNow = givenNow;
     this.#partitions = partitions;
+    this.#locked = locked;
     this.#announcer = announcer;
   }
 
@@ -95,7 +100,10 @@ export class Writer {
   /** Resolves when the next one may begin. */
   async #begin(batch: readonly Asked[]): Promise<void> {
     const sent = Promise.withResolvers<void>();
-    const end = this.#together(batch, sent.resolve).finally(() => {
+    const stored = this.#locked.areThere
+      ? this.#around(batch, sent.resolve, this.#locked.lookAgain())
+      : this.#together(batch, sent.resolve);
+    const end = stored.finally(() => {
       this.#underWay.delete(end);
       sent.resolve();
     });
@@ -114,9 +122,13 @@ export class Writer {
   }
 
   /** What can't be stored fails alone, not those that travel with it. */
-  async #together(batch: readonly Asked[], onSent: () => void): Promise<void> {
+  async #together(
+    batch: readonly Asked[],
+    onSent: () => void,
+    whatIfLocked: 'go around' | 'refuse' = 'go around',
+  ): Promise<void> {
+    const works = batch.map(({ work }) => work);
     try {
-      const works = batch.map(({ work }) => work);
       const outcomes = await this.#store(works, onSent);
       for (const [index, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[index];
@@ -124,15 +136,31 @@ export class Writer {
         else resolve(outcome);
       }
     } catch (error) {
-      const [only] = batch;
-      const isForAll =
-        error instanceof Error && 'code' in error && error.code === 'STORE_UNAVAILABLE';
-      if (isForAll || only === undefined || batch.length === 1) {
-        for (const { reject } of batch) reject(error);
-        return;
-      }
-      for (const asked of batch) await this.#together([asked], onSent);
+      const code = error instanceof CapatazError ? error.code : null;
+      const isLocked = code === 'STORE_BUSY';
+      if (isLocked && whatIfLocked === 'go around')
+        return this.#around(batch, onSent, this.#locked.learn(works), 'refuse');
+      if (isLocked || code === 'STORE_UNAVAILABLE' || batch.length === 1) refuse(batch, error);
+      else for (const asked of batch) await this.#together([asked], onSent);
     }
+  }
+
+  /** Refuses what touches a job that is known to be locked, and stores the rest. */
+  async #around(
+    batch: readonly Asked[],
+    onSent: () => void,
+    look: Promise<void>,
+    whatIfLocked: 'go around' | 'refuse' = 'go around',
+  ): Promise<void> {
+    try {
+      await look;
+    } catch (error) {
+      return refuse(batch, error);
+    }
+    const stuck = batch.filter(({ work }) => this.#locked.isTouchedBy(work));
+    refuse(stuck, busy());
+    const free = batch.filter((asked) => !stuck.includes(asked));
+    if (free.length > 0) await this.#together(free, onSent, whatIfLocked);
   }
 
   async #store(works: readonly Work[], onSent: () => void): Promise<WorkOutcome[]> {
@@ -165,6 +193,10 @@ export class Writer {
     this.#partitions.count(rows);
     return outcomes;
   }
+}
+
+function refuse(batch: readonly Asked[], error: unknown): void {
+  for (const { reject } of batch) reject(error);
 }
 
 function sizeOf({
