@@ -44,7 +44,7 @@ function desk({ clock = new VirtualClock(), marks = memoryMarks(), maxMailsPerHo
   return { alerts, raise, clock, marks, logged: () => lines.join('') };
 }
 
-test('L-32, L-33, L-34, S-88: the first 400 of a device is mailed, another device has its own mail, a success or a day begins anew', async () => {
+test('L-33, L-34, S-88: the first 400 of a device is mailed, another device has its own mail, a success or a day begins anew', async () => {
   const { alerts, raise, clock } = desk();
   assert.equal(await raise('bad_request', 'PC-1'), 'sent');
   assert.equal(await raise('bad_request', 'PC-1'), 'held');
@@ -133,6 +133,17 @@ test('a mail that could not be sent marks nothing as told, and is sent a minute 
   assert.notEqual((await marks.all())[0]?.mailedAt, null);
 });
 
+test('a mail that could not be sent does not count for the cap', async () => {
+  const { alerts, raise, clock } = desk({ maxMailsPerHour: 1 });
+  server.isRefusing = true;
+  assert.equal(await raise('bad_request', 'PC-1'), 'waiting');
+  server.isRefusing = false;
+  await clock.advance(minuteMs);
+  await alerts.close();
+  assert.deepEqual(server.subjects.length, 1);
+  assert.match(server.subjects[0] ?? '', /PC-1$/);
+});
+
 test('alerts beyond the cap of an hour wait for the next one; one mail says so', async () => {
   const { alerts, raise, clock } = desk({ maxMailsPerHour: 3 });
   for (let n = 1; n <= 5; n += 1)
@@ -147,7 +158,7 @@ test('alerts beyond the cap of an hour wait for the next one; one mail says so',
   );
 });
 
-test('L-4, L-62: a critical error goes to all recipients, with its table, what to do and nothing that the mail could run', async () => {
+test('L-62: a critical error goes to all recipients, with its table, what to do and nothing that the mail could run', async () => {
   const { alerts, raise } = desk();
   const facts = { Robot: '<script>alert(1)</script>', Status: 500 };
   await raise('cycle_failed', 'deploy', { message: 'boom & <b>bang</b>', facts });

@@ -139,6 +139,7 @@ class MailedAlerts implements Alerts {
       await mailer.send(mail);
       return 'sent';
     } catch (error) {
+      this.#mailedAt.splice(this.#mailedAt.indexOf(now), 1);
       log.error('a mail could not be sent and waits', { subject: mail.subject, error });
       this.#restsUntil = clock.now() + retryMs;
       return this.#waits(retryMs);

@@ -1,14 +1,12 @@
 /** The connection to the mail server. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createLog } from 'capataz/server';
 import { VirtualClock } from 'capataz/testing';
+import { makeCertificate } from '../fixtures/certificate.ts';
 import { createAlerts } from './alerts.ts';
 import { MailServer } from './fixtures/mail-server.ts';
 import { createMailer, type MailSettings } from './mailer.ts';
@@ -79,16 +77,12 @@ test('LH-23: with TLS nothing is sent to a server that has none, or whose certif
 });
 
 test('with a certificate of a known authority mails are encrypted; a wrong password sends none', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'capataz-mail-'));
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const how = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...subject];
-  await run('openssl', [...how, '-keyout', key, '-out', cert]);
-  const server = await MailServer.start({ key: readFileSync(key), cert: readFileSync(cert) });
+  const certificate = await makeCertificate();
+  const server = await MailServer.start({ key: certificate.key, cert: certificate.cert });
   try {
     const program = fileURLToPath(new URL('./fixtures/send-mail.ts', import.meta.url));
     const send = async (PASSWORD: string): Promise<string> => {
-      const env = { NODE_EXTRA_CA_CERTS: cert, PORT: String(server.port), PASSWORD };
+      const env = { NODE_EXTRA_CA_CERTS: certificate.path, PORT: String(server.port), PASSWORD };
       const args = ['--conditions=capataz-source', program];
       return (await run(process.execPath, args, { env })).stdout;
     };
@@ -98,6 +92,6 @@ test('with a certificate of a known authority mails are encrypted; a wrong passw
     assert.deepEqual(seen, [[true, 'sam']]);
   } finally {
     await server.close();
-    rmSync(folder, { recursive: true, force: true });
+    certificate.remove();
   }
 });

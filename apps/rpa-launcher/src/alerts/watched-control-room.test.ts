@@ -59,3 +59,13 @@ test('a 500 to one deployment says nothing of the Control Room, a 503 does, a re
   }
   assert.deepEqual(told, ['raise control_room_down', 'clear control_room_down']);
 });
+
+test('LH-5: clocks that differ by more than five seconds are told', async () => {
+  const { fake, controlRoom, passing } = room({ switches: { clockAheadMs: -8_000 } });
+  const { alerts, told } = recording();
+  const watched = watchControlRoom(controlRoom, alerts);
+  await passing(watched.devices());
+  fake.set({ clockAheadMs: 3_000 });
+  await passing(watched.devices());
+  assert.deepEqual(told, ['raise clock_skew', 'clear clock_skew']);
+});

@@ -8,9 +8,15 @@ import type { Alerts } from './contract.ts';
 
 const key = 'control-room';
 
-/** The same Control Room; that it is down, or rejects our credentials, is alerted by what calls come to. */
+/** Beyond this, times of ours and of the Control Room can't be held against each other. */
+const mostSkewMs = 5_000;
+
+/**
+ * The same Control Room; that it is down, rejects our credentials or has another time is alerted by
+ * what calls come to.
+ */
 export function watchControlRoom(controlRoom: ControlRoom, alerts: Alerts): ControlRoom {
-  const watch = watcher(alerts);
+  const watch = watcher(alerts, () => controlRoom.clockSkewMs());
   return {
     robots: () => watch.thrown(controlRoom.robots()),
     devices: () => watch.thrown(controlRoom.devices()),
@@ -52,7 +58,7 @@ function seenIn(outcome: DeployOutcome): Seen {
   }
 }
 
-function watcher(alerts: Alerts) {
+function watcher(alerts: Alerts, skewMs: () => number | null) {
   // What is said of it does not throw, and nobody waits for its mails.
   function saw(seen: Seen, message: string): void {
     switch (seen) {
@@ -70,7 +76,13 @@ function watcher(alerts: Alerts) {
       case 'well':
         void alerts.clear('control_room_down', key);
         void alerts.clear('credentials_rejected', key);
+        sawTime(skewMs() ?? 0);
     }
+  }
+  function sawTime(aheadMs: number): void {
+    if (Math.abs(aheadMs) <= mostSkewMs) return void alerts.clear('clock_skew', 'clock');
+    const message = `The Control Room's clock is ${Math.round(aheadMs / 1_000)} s ahead of ours.`;
+    void alerts.raise({ kind: 'clock_skew', key: 'clock', message });
   }
   async function thrown<T>(call: Promise<T>): Promise<T> {
     try {

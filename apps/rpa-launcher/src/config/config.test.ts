@@ -71,7 +71,7 @@ test('L-3, L-39, L-53: what is not given has the default of the seed', () => {
 const others: Readonly<Record<string, readonly [string, unknown]>> = {
   text: ['other', 'other'],
   secret: ['other', 'other'],
-  url: ['http://other.example/base/', 'http://other.example/base'],
+  url: ['http://other.example/base/', 'http://other.example/base/'],
   integer: ['7', 7],
   port: ['7', 7],
   boolean: ['sí', true],
@@ -207,7 +207,7 @@ test('LH-6: a pause with a wrong time, or with one time for both ends, stops the
   assert.deepEqual([pauseStart, pauseEnd], ['22:00', null]);
 });
 
-test('LH-3, B-070: a time zone that there is none of stops the start', () => {
+test('a time zone that there is none of stops the start', () => {
   assert.match(
     String(problemsOf({ LANZADOR_ZONA_HORARIA: 'Argentina' })),
     /"Argentina" must be a time zone/,

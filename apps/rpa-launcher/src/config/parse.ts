@@ -86,7 +86,7 @@ function parseChoice(choices: readonly string[], text: string): Parsed {
 function parseUrl(text: string): Parsed {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     return bad('must be an address that begins with https:// or http://');
-  return good(text.replace(/\/+$/, ''));
+  return good(text);
 }
 
 function parseZone(text: string): Parsed {

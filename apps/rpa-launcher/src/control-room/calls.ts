@@ -23,6 +23,8 @@ export type Sent =
   /** The Control Room asked to be left alone for longer than anybody waits here. */
   | { readonly type: 'closed'; readonly retryAfterMs: number };
 
+/** Of slower answers nobody knows when they were dated. */
+const longestForSkewMs = 2_000;
 /** Between the tries of a call that only reads. */
 const retryDelaysMs = [2_000, 4_000, 8_000];
 /** Nothing is tried again after this: time-outs are long, and cycles come round anyway. */
@@ -131,9 +133,10 @@ export class Calls {
 
   #measureSkew({ headers }: HttpAnswer, begun: number): void {
     const theirs = Date.parse(headers.date ?? '');
-    if (Number.isNaN(theirs)) return;
+    const now = this.#options.clock.now();
+    if (Number.isNaN(theirs) || now - begun > longestForSkewMs) return;
     // The header has whole seconds, cut off: on average it is half a second late.
-    this.#skewMs = Math.round(theirs + 500 - (begun + this.#options.clock.now()) / 2);
+    this.#skewMs = Math.round(theirs + 500 - (begun + now) / 2);
   }
 }
 

@@ -111,6 +111,12 @@ async function activitiesOf(
   const failures: ActivityReport['failures'][number][] = [];
   for (let from = 0; from < deploymentIds.length; from += batchSize) {
     const batch = deploymentIds.slice(from, from + batchSize);
+    const last = failures.at(-1);
+    // Each of the other batches would only wait as long and fail as well.
+    if (last?.kind === 'unreachable' || last?.kind === 'credentials') {
+      failures.push({ ...last, deploymentIds: batch });
+      continue;
+    }
     try {
       found.push(...(await listActivities(lists, anyOf('deploymentId', batch))));
       answered.push(...batch);

@@ -85,7 +85,7 @@ const ambiguous: readonly Case[] = [
 ];
 
 for (const { fault, outcome, runs } of ambiguous) {
-  test(`S-84, LH-1, LH-26: ${JSON.stringify(fault)} leaves open what happened, and is sent once`, async () => {
+  test(`S-84, LH-26: ${JSON.stringify(fault)} leaves open what happened, and is sent once`, async () => {
     const { fake, controlRoom, passing } = room({ faults: [{ endpoint: 'deploy', ...fault }] });
     const known = await passing(controlRoom.deploy(orderOf()));
     assert.partialDeepStrictEqual(known, { outcome: 'ambiguous', ...outcome });
@@ -112,7 +112,7 @@ const texts: readonly (readonly [number, string, string])[] = [
 ];
 
 for (const [status, message, reason] of texts) {
-  test(`LH-7, LH-21: ${status} "${message}" is told as ${reason}, with its text, after one call`, async () => {
+  test(`LH-21: ${status} "${message}" is told as ${reason}, with its text, after one call`, async () => {
     const body = JSON.stringify({ code: 'x.y', details: null, message });
     const faults = [{ endpoint: 'deploy' as const, status, body }];
     const { fake, controlRoom, passing } = room({ faults });

@@ -67,7 +67,7 @@ for (const spentTokenStatus of [401, 400] as const) {
   });
 }
 
-test('LH-7, LH-15: a 400 about a token that a new login does not mend is no fault of the robot', async () => {
+test('LH-15: a 400 about a token that a new login does not mend is no fault of the robot', async () => {
   for (const message of ['Access token is invalid', 'The session has expired']) {
     const body = JSON.stringify({ message });
     const { fake, clock, controlRoom, passing } = room();

@@ -34,7 +34,7 @@ function opened(
   return { log, lines, clock };
 }
 
-test('L-29, L-58: a line is the time in the launcher’s zone, the level, the module and the message', () => {
+test('L-58: a line is the time in the launcher’s zone, the level, the module and the message', () => {
   const { log, lines } = opened();
   const text = 'Robot 123 desplegado con ID: abc-def-ghi en Equipo 456 (Intento 1/2)';
   log.child({ module: 'lanzador.desplegador' }).info(text);

@@ -121,7 +121,12 @@ async function withEmbedded<T>(connect: Connect, work: Work<T>): Promise<T> {
     logLevel: 'warn' as const,
   };
   const log = processLog(values, context);
-  context.stderr.write(`no server runs on ${storeName(values)}: working on it directly\n`);
+  const place = storeName(values);
+  context.stderr.write(
+    values.storeUrl === null
+      ? `no server runs on ${place}: working on it directly\n`
+      : `working on ${place} directly, as the servers on it do; --url names one to ask instead\n`,
+  );
   // Loaded when it is needed: a server takes as long to load as all the rest.
   const { startServer } = await import('../compose/start.ts');
   const { application, clock, random } = context;

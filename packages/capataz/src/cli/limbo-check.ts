@@ -62,7 +62,7 @@ async function withStore<T>(
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   if (config.storeUrl === null) requireStore(config.dataDir);
-  const { store } = await openStore(config, clock);
+  const { store } = await openStore(config, clock, silentLog);
   try {
     return await work(store);
   } finally {

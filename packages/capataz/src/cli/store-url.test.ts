@@ -35,7 +35,7 @@ test('A-60 a command without a server works on the store itself, and tells nobod
       environment,
     });
     assert.equal(started.code, 0, started.stderr);
-    assert.match(started.stderr, /no server runs on postgres:\/\/127\.0\.0\.1/);
+    assert.match(started.stderr, /working on postgres:\/\/127\.0\.0\.1.* directly/);
     const shown = await runIn(folder, ['jobs', 'show', started.stdout.trim(), '--json'], {
       environment,
     });
@@ -93,6 +93,13 @@ test('a store_url that is wrong, or a server that is not there, stops the start 
     ['mysql://u:secret-word@h/d', /store_url: .*begin with postgres:\/\//],
     ['postgres://u:secret-word@127.0.0.1:1/d', /store_url: .*can not be reached/],
     ['postgres://u@127.0.0.1:1/d?schema=A-b', /store_url: .*no name of a schema/],
+    [
+      'postgres://u@127.0.0.1:1/d?schema=pg_own',
+      /store_url: .*"pg_own", which belongs to the server/,
+    ],
+    ['postgres://u@127.0.0.1:1/d?schema=user', /store_url: .*"user", which is a word of SQL/],
+    ['postgres://u@127.0.0.1:1', /store_url: .*names no database: postgres:/],
+    ['postgres://u@127.0.0.1:1/d?options=-c%20x=1', /store_url: .*has "options"/],
   ] as const) {
     const ran = await runIn(folder, ['serve', '--store-url', url]);
     assert.equal(ran.code === 0, false);

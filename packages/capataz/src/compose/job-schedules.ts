@@ -12,6 +12,7 @@ import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { StoredSchedule } from '../store/contract.ts';
 import type { ScheduleStore } from './schedule-row.ts';
+import { ScheduleTime } from './schedule-time.ts';
 import { scheduleView } from './schedule-view.ts';
 import { type SlotMeter, SlotRunner } from './slot-runner.ts';
 
@@ -79,9 +80,11 @@ interface Entry {
 export class JobSchedules implements SchedulesPort {
   readonly #entries: readonly Entry[];
   readonly #parts: JobSchedulesParts;
+  readonly #time: ScheduleTime;
 
   constructor({ schedules, blackouts }: Schedules, parts: JobSchedulesParts) {
     this.#parts = parts;
+    this.#time = new ScheduleTime(parts);
     this.#entries = schedules.map((schedule) => {
       const plan = planOf(schedule, blackouts);
       const client = schedule.start.client ?? parts.client;
@@ -104,22 +107,22 @@ export class JobSchedules implements SchedulesPort {
     const own = this.#entries.filter((entry) => entry.client === client);
     const stored = await this.#parts.store.schedules(own.map(({ schedule }) => schedule.name));
     const byName = new Map(stored.map((one) => [one.name, one]));
-    return own.map((entry) => this.#view(entry, byName.get(entry.schedule.name) ?? null));
+    const now = await this.#time.now();
+    return own.map((entry) => this.#view(entry, byName.get(entry.schedule.name) ?? null, now));
   }
 
   async pause(name: string, client: string): Promise<ScheduleView> {
     const entry = this.#own(name, client);
-    return this.#view(entry, await entry.runner.pause(client));
+    return this.#view(entry, await entry.runner.pause(client), await this.#time.now());
   }
 
   async resume(name: string, client: string): Promise<ScheduleView> {
     const entry = this.#own(name, client);
-    return this.#view(entry, await entry.runner.resume(client));
+    return this.#view(entry, await entry.runner.resume(client), await this.#time.now());
   }
 
-  #view({ schedule, plan }: Entry, stored: StoredSchedule | null): ScheduleView {
-    const { clock, file } = this.#parts;
-    return scheduleView({ schedule, plan, stored, now: clock.now(), file });
+  #view({ schedule, plan }: Entry, stored: StoredSchedule | null, now: number): ScheduleView {
+    return scheduleView({ schedule, plan, stored, now, file: this.#parts.file });
   }
 
   /** @throws SCHEDULE_NOT_FOUND, also for another client's: foreign and unknown look the same. */

@@ -1,6 +1,7 @@
 import type { Config } from '../config/settings.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import type { Clock } from '../std/clock.ts';
+import type { Log } from '../std/log.ts';
 import { MovableClock } from '../std/movable-clock.ts';
 import type { Store } from '../store/contract.ts';
 import { createMemoryStore } from '../store/memory/index.ts';
@@ -17,7 +18,7 @@ export interface OpenedStore {
 const inMemory = 'memory:';
 
 /** The store of the configuration. @throws CapatazError CONFIG_INVALID, STORE_IN_USE, STORE_NEWER, STORE_UNAVAILABLE */
-export async function openStore(config: Config, clock: Clock): Promise<OpenedStore> {
+export async function openStore(config: Config, clock: Clock, log: Log): Promise<OpenedStore> {
   const { storeUrl: url, storeDirectUrl: directUrl, dataDir: folder } = config;
   const { storeConnections: connections } = config;
   if (url === null) {
@@ -32,7 +33,7 @@ export async function openStore(config: Config, clock: Clock): Promise<OpenedSto
     // The instances go by the server's clock; a test that moves time gives one.
     const given = clock instanceof MovableClock ? { clock } : {};
     const direct = directUrl === null ? {} : { directUrl };
-    const store = await openPostgresStore({ url, ...direct, connections, ...given });
+    const store = await openPostgresStore({ url, ...direct, connections, log, ...given });
     return { store, publishUrl: () => undefined };
   } catch (error) {
     if (!(error instanceof CapatazError)) throw error;

@@ -1,7 +1,7 @@
 import { assert } from '../std/assert.ts';
-import type { SlotRecord, Store, StoredSchedule } from '../store/contract.ts';
+import type { ScheduleChange, SlotRecord, Store, StoredSchedule } from '../store/contract.ts';
 
-export type ScheduleStore = Pick<Store, 'schedules' | 'keepSchedule'>;
+export type ScheduleStore = Pick<Store, 'schedules' | 'keepSchedule' | 'now' | 'capabilities'>;
 
 const maxRecent = 20;
 
@@ -52,10 +52,24 @@ export class ScheduleRow {
     }
   }
 
-  async pause(isPaused: boolean, by: string): Promise<StoredSchedule> {
+  pause(by: string): Promise<StoredSchedule> {
+    return this.#keep(() => ({ pause: { isPaused: true, by } }));
+  }
+
+  /** What a clock that was ahead had called dealt with is not, unless a slot has its job. */
+  resume(by: string, present: number): Promise<StoredSchedule> {
+    return this.#keep((stored) => ({
+      handled: Math.min(stored?.handled ?? present, present),
+      pause: { isPaused: false, by },
+    }));
+  }
+
+  async #keep(
+    wanted: (stored: StoredSchedule | null) => Omit<ScheduleChange, 'expected'>,
+  ): Promise<StoredSchedule> {
     let now = await this.read();
     for (;;) {
-      const change = { expected: now?.handled ?? null, pause: { isPaused, by } };
+      const change = { expected: now?.handled ?? null, ...wanted(now) };
       const outcome = await this.#store.keepSchedule(this.#name, change);
       if (outcome.type === 'done') return outcome.schedule;
       now = outcome.schedule;

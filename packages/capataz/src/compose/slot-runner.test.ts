@@ -136,9 +136,12 @@ test('a slot whose job is refused is told and remembered, and the next one comes
   assert.match((await world.row()).recent[0]?.reason ?? '', /^BLUEPRINT_NOT_FOUND: /);
 });
 
+const isAhead =
+  'the last slot lies ahead of the clock: nothing starts until then, or until the schedule is resumed';
+
 test('a wall clock that is set forward or back makes no slot twice', async () => {
   const world = new Instances();
-  await world.start();
+  await world.start({}, { shared: false });
   await world.advance(2 * minute + 1);
   world.clock.step(5 * minute);
   await world.advance(minute);
@@ -147,7 +150,31 @@ test('a wall clock that is set forward or back makes no slot twice', async () =>
   const started = await world.started();
   assert.deepEqual([...new Set(started)], started);
   assert.equal(started.at(-1), 11);
-  assert.ok(
-    world.lines.includes('the last slot lies ahead of the clock: nothing starts until then'),
-  );
+  assert.ok(world.lines.includes(isAhead));
+});
+
+test('A-44 a schedule whose last slot lies ahead of the clock goes on from now when it is resumed', async () => {
+  const world = new Instances();
+  const { runner } = await world.start({}, { shared: false });
+  await world.advance(minute + second);
+  world.clock.step(24 * hour);
+  await world.advance(2 * minute);
+  world.clock.step(-24 * hour);
+  await world.advance(2 * minute);
+  const before = await world.started();
+  assert.deepEqual(before.slice(0, 2), [1, (24 * hour) / minute + 1]);
+  await runner.resume('ana');
+  await world.advance(2 * minute);
+  const fresh = (await world.started()).filter((slot) => !before.includes(slot));
+  assert.deepEqual(fresh, [6, 7]);
+});
+
+test('B-050 two instances: a server whose clock is a day ahead stops no schedule, and starts no slot early', async () => {
+  const world = new Instances();
+  await world.start({}, { skewMs: 24 * hour });
+  await world.start();
+  await world.advance(3 * minute + second);
+  assert.deepEqual(await world.started(), [1, 2, 3]);
+  assert.equal((await world.row()).handled, world.clock.now() - second);
+  assert.deepEqual(world.lines, []);
 });

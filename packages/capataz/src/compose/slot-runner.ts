@@ -7,6 +7,7 @@ import type { CancelTimer, Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import type { SlotRecord, StoredSchedule } from '../store/contract.ts';
 import { ScheduleRow, type ScheduleStore } from './schedule-row.ts';
+import { ScheduleTime } from './schedule-time.ts';
 import { instantText, SlotJobs, type SlotStarted, type SlotStartParts } from './slot-start.ts';
 
 /** Told once of each slot, by whichever instance has noted it. */
@@ -39,8 +40,9 @@ export class SlotRunner {
   readonly #stopping = new AbortController();
   #cancelAlarm: CancelTimer = () => undefined;
   #passing: Promise<void> = Promise.resolve();
-  /** Null: it only pauses and resumes what others run. */
+  /** A steady instant; null: it only pauses and resumes what others run. */
   #startedAt: number | null = null;
+  readonly #time: ScheduleTime;
   #hasCaughtUp = false;
   #hasToldAhead = false;
 
@@ -48,10 +50,11 @@ export class SlotRunner {
     this.#parts = parts;
     this.#jobs = new SlotJobs(parts);
     this.#row = new ScheduleRow(parts.store, parts.schedule.name);
+    this.#time = new ScheduleTime(parts);
   }
 
   start(): void {
-    this.#startedAt = this.#parts.clock.now();
+    this.#startedAt = this.#parts.clock.steady();
     this.#sleep(0);
   }
 
@@ -64,12 +67,12 @@ export class SlotRunner {
 
   /** No slot starts any more, on whatever instance, until it is resumed. */
   pause(by: string): Promise<StoredSchedule> {
-    return this.#row.pause(true, by);
+    return this.#row.pause(by);
   }
 
   /** What came in the pause is caught up with at once. */
   async resume(by: string): Promise<StoredSchedule> {
-    const stored = await this.#row.pause(false, by);
+    const stored = await this.#row.resume(by, await this.#time.now());
     this.#look();
     return stored;
   }
@@ -88,12 +91,13 @@ export class SlotRunner {
 
   async #pass(): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    const { clock, log, schedule } = this.#parts;
+    const { log, schedule } = this.#parts;
     let ms = retryMs;
     try {
       const nextAt = await this.#deal();
       // Time has gone on, and may have been set.
-      ms = Math.min(longestSleepMs, Math.max(1, nextAt - clock.now()));
+      const now = await this.#time.now();
+      ms = Math.min(longestSleepMs, Math.max(1, nextAt - now));
     } catch (error) {
       const fields = { schedule: schedule.name, error };
       if (!this.#stopping.signal.aborted)
@@ -104,9 +108,9 @@ export class SlotRunner {
 
   /** @returns when to look again. */
   async #deal(): Promise<number> {
-    const { clock, plan, schedule } = this.#parts;
+    const { plan, schedule } = this.#parts;
     let stored = await this.#read();
-    const now = clock.now();
+    const now = await this.#time.now();
     const { handled, resumedAt } = stored;
     this.#tellIfAhead(handled, now);
     const found = dueSlots(plan, { handled, resumedAt }, now, schedule.catchUp);
@@ -124,14 +128,20 @@ export class SlotRunner {
   async #read(): Promise<StoredSchedule> {
     const stored = await this.#row.read();
     if (stored !== null && this.#hasCaughtUp) return stored;
-    const now = this.#parts.clock.now();
+    const now = await this.#time.now();
     const last = await this.#jobs.last(now);
-    const known = stored ?? (await this.#row.begin(last?.slot ?? this.#startedAt ?? now));
+    const known = stored ?? (await this.#row.begin(last?.slot ?? this.#startOf(now)));
     this.#hasCaughtUp = true;
     if (last === null || last.slot <= known.handled) return known;
     const { slot, job: jobId } = last;
     const started = { outcome: 'started', jobId, reason: null, wasCreated: false } as const;
     return this.#note({ first: slot, last: slot }, started, known);
+  }
+
+  /** The runner may have waited for the store since then. */
+  #startOf(now: number): number {
+    const startedAt = this.#startedAt ?? this.#parts.clock.steady();
+    return now - Math.floor(this.#parts.clock.steady() - startedAt);
   }
 
   /** Some clock has been wrong: this one, or that of whoever dealt with that slot. */
@@ -140,7 +150,8 @@ export class SlotRunner {
     this.#hasToldAhead = true;
     const { log, schedule } = this.#parts;
     const about = { schedule: schedule.name, last: instantText(handled) };
-    log.warn('the last slot lies ahead of the clock: nothing starts until then', about);
+    const what = 'the last slot lies ahead of the clock: nothing starts until then, or until the';
+    log.warn(`${what} schedule is resumed`, about);
   }
 
   async #take(step: SlotStep, stored: StoredSchedule): Promise<StoredSchedule> {
@@ -157,8 +168,8 @@ export class SlotRunner {
     { wasCreated, ...became }: SlotStarted,
     stored: StoredSchedule,
   ): Promise<StoredSchedule> {
-    const { clock, meter, plan, schedule } = this.#parts;
-    const record = { first, last, ...became, at: clock.now() };
+    const { meter, plan, schedule } = this.#parts;
+    const record = { first, last, ...became, at: await this.#time.now() };
     const noted = await this.#row.note(stored, record, wasCreated);
     if (noted.isNoted) {
       meter(schedule.name, record.outcome, slotsIn(plan, record));

@@ -95,7 +95,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
     closing.defer(logStrayRejections(log));
     const archive = archiveOf(config, clock);
     if (archive !== null && archive !== 'off') closing.defer(() => archive.close());
-    const opened = await openStore(config, clock);
+    const opened = await openStore(config, clock, log);
     closing.defer(() => opened.store.close());
     const bus = await busOf(composition, setup);
     closing.defer(() => bus?.close());

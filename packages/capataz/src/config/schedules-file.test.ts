@@ -154,7 +154,7 @@ jitter = 5
 blueprint = "x"
 every = "5m"
 daily_at = "02:30"
-attributes = { slot = 1 }
+attributes = { slot = 1, ${'n'.repeat(201)} = 2 }
 [e]
 blueprint = "x"
 interval_seconds = 0
@@ -203,6 +203,7 @@ zone = "here"
     '[c] blackouts: names "nigth", and there is no [blackouts.nigth]',
     '[d]: exactly one of every, interval_seconds, daily_at, weekly_days, monthly_dates, cron says when; there are every and daily_at',
     '[d] attributes: must not hold slot: the scheduler sets it',
+    `[d] attributes: has an attribute whose name is longer than 200 characters: ${'n'.repeat(50)}…`,
     '[e] security: is not obeyed by this version; name the client of the jobs as client',
     '[e] interval_seconds: must be from 1 to 315360000, not 0',
     '[e] catch_up_limit: means nothing beside catch_up = "skip"',

@@ -1,4 +1,5 @@
 import { parse, TomlError } from 'smol-toml';
+import { attributesProblem } from '../core/new-job.ts';
 import { blackout } from '../schedule/blackout.ts';
 import { type CatchUp, catchUpPolicies } from '../schedule/catch-up.ts';
 import { overlapPolicies } from '../schedule/overlap.ts';
@@ -177,6 +178,8 @@ function jobStartOf(entry: TomlEntry): JobStart {
     if (own in attributes)
       entry.problem('attributes', `must not hold ${own}: the scheduler sets it`);
   }
+  const problem = attributesProblem(attributes);
+  if (problem !== null) entry.problem('attributes', `has ${problem}`);
   return {
     blueprint: required(entry, 'blueprint'),
     input: entry.object('input') ?? entry.object('input_data') ?? {},

@@ -70,6 +70,16 @@ function ownConcurrency({ name, concurrency }: Blueprint, input: JsonValue): Con
   throw new Error(`blueprint "${name}": concurrency gives ${problem}`);
 }
 
+/** Names are keys of an index. */
+const longestAttribute = 200;
+
+/** What is wrong with attributes, or null. */
+export function attributesProblem(attributes: JsonObject): string | null {
+  const long = Object.keys(attributes).find((name) => name.length > longestAttribute);
+  if (long === undefined) return null;
+  return `an attribute whose name is longer than ${longestAttribute} characters: ${long.slice(0, 50)}…`;
+}
+
 /** What is wrong with a concurrency key, or null. */
 export function concurrencyProblem({ key, limit, onBusy }: Concurrency): string | null {
   if (typeof key !== 'string' || key === '' || key.length > 500) return 'a key that is none';

@@ -10,6 +10,7 @@ import {
   type Requirements,
   requirementsProblem,
   taskClass,
+  taskClassOf,
 } from './requirements.ts';
 
 const gpu: OfferedDevice = {
@@ -209,4 +210,12 @@ test('requirements that pass the check of their shape can be judged, whatever th
       },
     ),
   );
+});
+
+test('a class is read from its key', () => {
+  const requirements = { worker: 'w1' };
+  for (const notDuring of [{}, { notDuring: 'night' }]) {
+    const made = taskClass({ client: 'c', skill: 's', requirements, maxCost: 3, ...notDuring });
+    assert.deepEqual(taskClassOf(made.key), made);
+  }
 });

@@ -73,6 +73,20 @@ export function taskClass({
   };
 }
 
+/** The class that has this key. */
+export function taskClassOf(key: string): TaskClass {
+  const [client, skill, requirements, maxCost, ...kept] = JSON.parse(key) as [
+    string,
+    string,
+    Requirements,
+    number | null,
+    string?,
+  ];
+  const [notDuring] = kept;
+  const rest = notDuring === undefined ? {} : { notDuring };
+  return { key, client, skill, requirements, maxCost, ...rest };
+}
+
 /**
  * Requirements are often built from a job's input, and a shape that is none must fail the handler
  * that asks, not the hand-out to everybody else.

@@ -13,7 +13,7 @@ import {
 } from './checks.ts';
 import { queueTimers, taskSpec } from './dispatch.ts';
 import type { ApprovalWait, EventWait, Wait } from './job.ts';
-import { newJob } from './new-job.ts';
+import { attributesProblem, newJob } from './new-job.ts';
 import type { Timer } from './signal.ts';
 import type { JobStatus } from './status.ts';
 import { Step } from './step.ts';
@@ -176,13 +176,16 @@ export function beginChild(
   const input = storable(action.input ?? null, 'the input of the child');
   const { priority = job.options.priority, attributes = {}, metadata } = options;
   checkPriority(step, priority, 'starts a child');
+  const searchable = storableObject(attributes, 'attributes');
+  const problem = attributesProblem(searchable);
+  if (problem !== null) throw fault(step, `starts a child with ${problem}`);
   const prepared = context.prepareChild(action.blueprint, input);
   const childJob = newJob(prepared.blueprint, {
     id: context.newId(),
     client: job.client,
     input: prepared.input,
     priority,
-    attributes: storableObject(attributes, 'attributes'),
+    attributes: searchable,
     metadata: metadata === undefined ? job.options.metadata : storableObject(metadata, 'metadata'),
     correlationId: job.correlationId,
     trace: job.trace,

@@ -45,6 +45,7 @@ export function dispatchParts(
   const leaving = deference === null ? {} : { deference };
   const gate = new BlackoutGate({
     ...options,
+    now: () => committer.time.now(),
     calendar: options.blackouts ?? noBlackouts,
     onOpen: () => committer.handOutSoon(),
   });

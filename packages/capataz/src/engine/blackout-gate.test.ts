@@ -15,8 +15,12 @@ const quiet = oneTask({ notDuring: 'night', retry }, { name: 'quiet' });
 const loud = oneTask({ retry }, { name: 'loud' });
 
 /** A world whose clock shows this time of day there. */
-async function startAt(hours: number, minutes: number): Promise<World> {
-  const world = await startWorld({ blueprints: [quiet, loud], blackouts });
+async function startAt(
+  hours: number,
+  minutes: number,
+  options: { readonly shared?: boolean; readonly skewMs?: number } = {},
+): Promise<World> {
+  const world = await startWorld({ blueprints: [quiet, loud], blackouts, ...options });
   const wanted = ((hours + 3) % 24) * hour + minutes * minute;
   const passed = world.clock.now() % (24 * hour);
   await world.advance((wanted - passed + 24 * hour) % (24 * hour));
@@ -88,4 +92,15 @@ test('a name that is no blackout is an error of the handler, and one that is gon
   assert.deepEqual(after.warnings, [
     'tasks name a blackout that there is no more; they are handed out',
   ]);
+});
+
+test('A-44 B-050 two instances: a server whose clock is hours off keeps a blackout by the time of the store', async () => {
+  for (const skewMs of [-3 * hour, 0, 12 * hour]) {
+    const world = await startAt(21, 59, { shared: true, skewMs });
+    const worker = await world.worker('w');
+    for (let made = 0; made < 2; made += 1) await world.create('quiet');
+    await worker.report(await worker.takeOne());
+    await world.advance(minute);
+    assert.deepEqual(await worker.take(), [], `${skewMs} ms`);
+  }
 });

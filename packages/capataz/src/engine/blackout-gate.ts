@@ -14,6 +14,8 @@ export const noBlackouts: BlackoutCalendar = { has: () => false, endAt: () => nu
 interface GateParts {
   readonly calendar: BlackoutCalendar;
   readonly clock: Clock;
+  /** The instant that is looked up in the calendar. */
+  readonly now: () => number;
   readonly log: Log;
   /** A blackout has ended: what it kept may be handed out. */
   readonly onOpen: () => void;
@@ -42,7 +44,7 @@ export class BlackoutGate {
 
   isShut({ notDuring }: Pick<TaskClass, 'notDuring'>): boolean {
     if (notDuring === undefined) return false;
-    const now = this.#parts.clock.now();
+    const now = this.#parts.now();
     const endAt = this.#parts.calendar.endAt(notDuring, now);
     if (endAt === null) {
       this.#tellMissing(notDuring);

@@ -4,13 +4,12 @@ import { test } from 'node:test';
 import { transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
 import { systemRandom } from '../std/random.ts';
-import type { Store, Work, WorkOutcome } from '../store/contract.ts';
 import { createMemoryStore } from '../store/memory/index.ts';
 import { listeningLog } from '../testing/listening-log.ts';
 import { newJob } from '../testing/store-suite-kit.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { createEngine } from './engine.ts';
-import { oneTask, startWorld } from './fixtures.ts';
+import { oneTask, startWorld, storeWith } from './fixtures.ts';
 import { JobCache } from './job-cache.ts';
 
 test('jobs with large payloads are not remembered, and a job that grows is forgotten', () => {
@@ -35,12 +34,14 @@ test('a claim that was cut because its commit was full is made again at once', a
   const world = await startWorld({
     blueprints: [oneTask()],
     wrapStore: (store) =>
-      withCommit(store, async (work) => {
-        const { claims = [] } = work;
-        if (claims.length === 0 || cuts > 0) return store.commit(work);
-        cuts += 1;
-        const outcome = await store.commit({ ...work, claims: [] });
-        return { ...outcome, claims: claims.map(() => ({ tasks: [], drained: [], cut: true })) };
+      storeWith(store, {
+        commit: async (work) => {
+          const { claims = [] } = work;
+          if (claims.length === 0 || cuts > 0) return store.commit(work);
+          cuts += 1;
+          const outcome = await store.commit({ ...work, claims: [] });
+          return { ...outcome, claims: claims.map(() => ({ tasks: [], drained: [], cut: true })) };
+        },
       }),
   });
   const id = await world.create('one-task');
@@ -51,15 +52,6 @@ test('a claim that was cut because its commit was full is made again at once', a
   assert.equal((await world.task(id)).status, 'ASSIGNED');
   assert.equal((await poll)[0]?.jobId, id);
 });
-
-function withCommit(store: Store, commit: (work: Work) => Promise<WorkOutcome>): Store {
-  return new Proxy(store, {
-    get(target, key) {
-      const value: unknown = key === 'commit' ? commit : Reflect.get(target, key, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
 
 test('the engine is unhealthy while the store refuses writes, and recovers without traffic', async () => {
   const world = await startWorld({ blueprints: [oneTask()] });

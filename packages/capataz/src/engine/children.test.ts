@@ -224,3 +224,24 @@ test('S-64 A-16 a child that finds its key full waits for it, and the parent sta
     ['ended', 'ended'],
   );
 });
+
+test('A-16 a child whose attribute has a name that no index keeps is a failure of the handler', async () => {
+  const attributes = { ['x'.repeat(201)]: 1 };
+  const careless = blueprint({
+    name: 'parent',
+    version: 1,
+    states: {
+      begin: {
+        start: true,
+        to: ['done'],
+        handle: () => child('one-task', {}, { on: {}, attributes }),
+      },
+      done: { end: true },
+    },
+  });
+  const world = await startWorld({ blueprints: [careless, oneTask()] });
+  const id = await world.create('parent');
+  await world.settle();
+  const book = JSON.stringify(await world.history(id));
+  assert.match(book, /starts a child with an attribute whose name is longer than 200 characters/);
+});

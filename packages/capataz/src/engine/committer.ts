@@ -16,6 +16,7 @@ import { stampedJob } from '../store/rules.ts';
 import type { HeldAttempts } from './attempts.ts';
 import type { JobCache } from './job-cache.ts';
 import type { Lobby, Match } from './lobby.ts';
+import { StoreClock } from './store-clock.ts';
 import { StoreHealth } from './store-health.ts';
 import type { Ticket } from './ticket.ts';
 import type { Wake } from './wakes.ts';
@@ -73,6 +74,7 @@ interface CommitterParts {
  * tells everybody afterwards.
  */
 export class Committer {
+  readonly time: StoreClock;
   readonly #store: Store;
   readonly #lobby: Lobby;
   readonly #cache: JobCache;
@@ -91,6 +93,7 @@ export class Committer {
     this.#cache = parts.cache;
     this.#held = parts.held;
     this.#clock = parts.clock;
+    this.time = new StoreClock(parts);
     this.#health = new StoreHealth(parts);
   }
 
@@ -157,8 +160,9 @@ export class Committer {
   /** Reads what is queued, and claims for parked polls: after a release, another's commit, or a missed wake. */
   async handOutBacklog(): Promise<void> {
     this.#isBehind = false;
+    const { mark } = this.#lobby;
     const classes = await this.#store.queuedClasses();
-    this.#lobby.queued(classes);
+    this.#lobby.queuedInAll(classes, mark);
     await this.offer(classes.map((taskClass) => ({ taskClass, strategy: 'default' })));
   }
 
@@ -202,6 +206,7 @@ export class Committer {
       this.#lookAgainSoon();
       throw error;
     }
+    this.time.heard(outcome.at);
     const { done, freed } = this.#recordChanges(work.changes ?? [], outcome);
     this.#lobby.queued(leftQueued(wakes, outcome));
     const assigned = this.#recordClaims(matches, outcome);

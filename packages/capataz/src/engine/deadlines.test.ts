@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sleep, transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
-import { oneTask, startWorld } from './fixtures.ts';
+import { oneTask, startWorld, storeWith } from './fixtures.ts';
 
 function sleeper(duration: string, name = 'sleeper') {
   return blueprint({
@@ -86,17 +86,12 @@ test('A-41: a deadline that rings while a look is under way is looked for again'
     blueprints: [sleeper('50ms')],
     // A read that takes long, and answers what was true when it began.
     wrapStore: (store) =>
-      new Proxy(store, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          if (key !== 'due') return value.bind(target);
-          return async (limit: number) => {
-            const page = await target.due(limit);
-            reads += 1;
-            if (reads > 1) await new Promise<void>((resolve) => world.clock.after(200, resolve));
-            return page;
-          };
+      storeWith(store, {
+        due: async (limit: number) => {
+          const page = await store.due(limit);
+          reads += 1;
+          if (reads > 1) await new Promise<void>((resolve) => world.clock.after(200, resolve));
+          return page;
         },
       }),
   });
@@ -113,18 +108,13 @@ test('A-41: a deadline that nothing can be done about is looked at once a second
     blueprints: [oneTask(), sleeper('5500ms')],
     // Names a deadline that the job does not have.
     wrapStore: (store) =>
-      new Proxy(store, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          if (key !== 'due') return value.bind(target);
-          return async (limit: number) => {
-            looks += 1;
-            const page = await target.due(limit);
-            const at = await target.now();
-            const ghost = { type: 'timer', jobId: stuck, taskId: null, name: 'wake', at } as const;
-            return { ...page, due: [ghost, ...page.due] };
-          };
+      storeWith(store, {
+        due: async (limit: number) => {
+          looks += 1;
+          const page = await store.due(limit);
+          const at = await store.now();
+          const ghost = { type: 'timer', jobId: stuck, taskId: null, name: 'wake', at } as const;
+          return { ...page, due: [ghost, ...page.due] };
         },
       }),
   });

@@ -441,3 +441,17 @@ export function oneTask(
     },
   });
 }
+
+/**
+ * A store some of whose verbs are a test's own. Given as a function they are looked up at each call, and so
+ * may come and go.
+ */
+export function storeWith(store: Store, verbs: Partial<Store> | (() => Partial<Store>)): Store {
+  return new Proxy(store, {
+    get(target, key) {
+      const own = typeof verbs === 'function' ? verbs() : verbs;
+      const value: unknown = Reflect.get(Object.hasOwn(own, key) ? own : target, key);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}

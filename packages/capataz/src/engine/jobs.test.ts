@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { transition } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
 import { CapatazError } from '../protocol/errors.ts';
-import { oneTask, startWorld, type World } from './fixtures.ts';
+import { oneTask, startWorld, storeWith, type World } from './fixtures.ts';
 import type { CreatedJob, CreateJob } from './ports.ts';
 
 const key = (bodyHash: string): NonNullable<CreateJob['idempotency']> => ({ key: 'k', bodyHash });
@@ -105,14 +105,13 @@ test('S-5: a create that meets a limit says when to come back', async () => {
   const world = await startWorld({
     blueprints: [oneTask()],
     wrapStore: (store) =>
-      new Proxy(store, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name, target);
-          if (typeof value !== 'function') return value;
-          if (name !== 'commit') return value.bind(target);
-          const limit = { type: 'limit', key: 'quota', retryAfterMs: 1_500 } as const;
-          return async () => ({ at: 0, changes: [limit], claims: [], letters: [] });
-        },
+      storeWith(store, {
+        commit: async () => ({
+          at: 0,
+          changes: [{ type: 'limit', key: 'quota', retryAfterMs: 1_500 }],
+          claims: [],
+          letters: [],
+        }),
       }),
   });
   const answer = await create(world, {});

@@ -1,7 +1,7 @@
 import type { Blueprint } from '../core/blueprint.ts';
 import type { StoredEntry } from '../core/history.ts';
 import type { Concurrency, Job } from '../core/job.ts';
-import { concurrencyProblem, newJob } from '../core/new-job.ts';
+import { attributesProblem, concurrencyProblem, newJob } from '../core/new-job.ts';
 import { type RefusalReason, refusalReasons, type Signal } from '../core/signal.ts';
 import type { WhyView } from '../protocol/client-api.ts';
 import { CapatazError } from '../protocol/errors.ts';
@@ -233,6 +233,8 @@ function jobOf(blueprint: Blueprint, input: JsonValue, request: CreateJob, rando
   }
   const problem = concurrency === undefined ? null : concurrencyProblem(concurrency);
   if (problem !== null) throw new CapatazError('VALIDATION_FAILED', `concurrency has ${problem}`);
+  const strange = attributesProblem(request.attributes ?? {});
+  if (strange !== null) throw new CapatazError('VALIDATION_FAILED', `attributes have ${strange}`);
   const own = concurrency === undefined ? {} : { concurrency: ownKey(request.client, concurrency) };
   try {
     return newJob(blueprint, { ...request, ...own, id, input, priority });

@@ -47,6 +47,18 @@ test('A-29 to find a candidate costs the same among 10 workers and among 10,000'
   assert.equal(looks[0], looks[1]);
 });
 
+test('a class in which nothing is queued any more is forgotten, and none that was queued meanwhile', () => {
+  const lobby = lobbyOf();
+  const classOf = (skill: string) => taskClass({ ...asked, skill });
+  const isKnown = (skill: string) =>
+    lobby.claim(ticketOf(workerOf(skill, { skills: [skill] }))).length > 0;
+  lobby.queued([classOf('cancelled'), classOf('there')]);
+  const { mark } = lobby;
+  lobby.queued([classOf('meanwhile')]);
+  lobby.queuedInAll([classOf('there')], mark);
+  assert.deepEqual(['cancelled', 'there', 'meanwhile'].map(isKnown), [false, true, true]);
+});
+
 test('A-29 a batch of tasks looks at each of those that wait about once', () => {
   const lobby = lobbyOf();
   let looked = 0;

@@ -104,6 +104,22 @@ export class Lobby {
     }
   }
 
+  /**
+   * All classes in which something was queued when the store was asked, after `mark`. What is known of
+   * others is forgotten: their tasks were cancelled, or handed out elsewhere.
+   */
+  queuedInAll(classes: readonly TaskClass[], mark: number): void {
+    const keys = new Set(classes.map(({ key }) => key));
+    for (const [key, { queuedAt }] of this.#classes)
+      if (!keys.has(key) && queuedAt <= mark) this.#classes.delete(key);
+    this.queued(classes);
+  }
+
+  /** Of what is known now; see `queuedInAll`. */
+  get mark(): number {
+    return this.#count;
+  }
+
   /** The worker registered anew, or offers other skills. */
   workerChanged(worker: string): void {
     this.#parked.refile(worker);

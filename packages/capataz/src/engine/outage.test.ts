@@ -5,7 +5,7 @@ import { blueprint } from '../core/blueprint.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import type { Store } from '../store/contract.ts';
 import { checkBook, checkEnded, checkIdle, checkLimbo } from '../testing/sim/checkers.ts';
-import { oneTask, startWorld } from './fixtures.ts';
+import { oneTask, startWorld, storeWith } from './fixtures.ts';
 
 const sleeper = blueprint({
   name: 'sleeper',
@@ -70,15 +70,10 @@ test('B-079 behind a commit that is not answered others are refused, until it is
     blueprints: [oneTask()],
     shared: true,
     wrapStore: (store: Store) =>
-      new Proxy(store, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          if (key !== 'commit') return value.bind(target);
-          return async (...args: Parameters<Store['commit']>) => {
-            if (isSilent) await silence.promise;
-            return target.commit(...args);
-          };
+      storeWith(store, {
+        commit: async (...args: Parameters<Store['commit']>) => {
+          if (isSilent) await silence.promise;
+          return store.commit(...args);
         },
       }),
   });
@@ -159,17 +154,16 @@ test('tasks assigned with a report that fails afterwards come back uncounted', a
     blueprints: [oneTask(), oneTask({}, { name: 'other' })],
     // The second look at a job, which follows the first commit of a report, fails.
     wrapStore: (store: Store) =>
-      new Proxy(store, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          if (key !== 'tasks' || !isFailing) return value.bind(target);
-          return () => {
-            isFailing = false;
-            return Promise.reject(new Error('the store hiccups'));
-          };
-        },
-      }),
+      storeWith(store, () =>
+        isFailing
+          ? {
+              tasks: () => {
+                isFailing = false;
+                return Promise.reject(new Error('the store hiccups'));
+              },
+            }
+          : {},
+      ),
   });
   const worker = await world.worker('w1', { slots: 3 });
   await world.create('one-task');
@@ -197,22 +191,21 @@ test('the check for limbo counts a planted violation, once a look, and none othe
     blueprints: [oneTask(), sleeper],
     timeoutMonitor: { enabled: false },
     wrapStore: (store: Store) =>
-      new Proxy(store, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          if (key !== 'causes' || !isLying) return value.bind(target);
-          return async (...args: Parameters<Store['causes']>) =>
-            (await target.causes(...args)).map((causes) => ({
-              ...causes,
-              runnable: false,
-              leaseEndsAt: null,
-              timers: [],
-              queued: [],
-              watched: [],
-            }));
-        },
-      }),
+      storeWith(store, () =>
+        isLying
+          ? {
+              causes: async (...args: Parameters<Store['causes']>) =>
+                (await store.causes(...args)).map((causes) => ({
+                  ...causes,
+                  runnable: false,
+                  leaseEndsAt: null,
+                  timers: [],
+                  queued: [],
+                  watched: [],
+                })),
+            }
+          : {},
+      ),
   });
   const worker = await world.worker('w1');
   await world.create('one-task');
@@ -277,16 +270,11 @@ test('B-022 a job that somebody keeps locked in the store holds up no deadline b
     blueprints: [sleeper],
     shared: true,
     wrapStore: (store: Store) =>
-      new Proxy(store, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          if (key !== 'commit') return value.bind(target);
-          return async (...args: Parameters<Store['commit']>) => {
-            if (args[0].changes?.some(({ change }) => change.job.id === locked) === true)
-              throw new CapatazError('STORE_BUSY', 'locked');
-            return target.commit(...args);
-          };
+      storeWith(store, {
+        commit: async (...args: Parameters<Store['commit']>) => {
+          if (args[0].changes?.some(({ change }) => change.job.id === locked) === true)
+            throw new CapatazError('STORE_BUSY', 'locked');
+          return store.commit(...args);
         },
       }),
   });

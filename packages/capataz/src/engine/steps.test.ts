@@ -91,6 +91,18 @@ test('S-14 a name that is used twice in one run is an error of the handler', asy
   assert.match(entry?.reason ?? '', /step "a" is used twice/);
 });
 
+test('S-14 a step has a name that every store can keep', async () => {
+  for (const name of ['', 'x'.repeat(201)]) {
+    const world = await startWorld({
+      blueprints: [stepper(async (job) => void (await job.step(name, () => 1)))],
+    });
+    const id = await world.create('stepper');
+    await world.settle();
+    const [failed] = await world.entries(id, 'handler_failed');
+    assert.match(JSON.stringify(failed), /the name of a step must be 1 to 200 characters/);
+  }
+});
+
 test('S-14 a memo is refused once the lease is lost, and raises no version', async () => {
   const problems: unknown[] = [];
   const world = await startWorld({

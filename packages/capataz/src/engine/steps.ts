@@ -2,6 +2,9 @@ import { maxPayload } from '../core/checks.ts';
 import { cleanJson, type JsonValue } from '../std/json.ts';
 import type { Store } from '../store/contract.ts';
 
+/** Names are keys of an index. */
+const longestName = 200;
+
 /**
  * `step(name, fn)` of one handler run (S-14). What a step gave is stored under its name before the
  * handler goes on; a later run of the same stay in the state gets it back without calling `fn`.
@@ -20,6 +23,8 @@ export class Steps {
 
   /** @throws Error for a name that was used before in this run, or when the lease was lost. */
   async run<T extends JsonValue | undefined>(name: string, fn: () => Promise<T> | T): Promise<T> {
+    if (name === '' || name.length > longestName)
+      throw new Error(`the name of a step must be 1 to ${longestName} characters`);
     if (this.#used.has(name)) throw new Error(`step "${name}" is used twice in this handler`);
     this.#used.add(name);
     this.#memos ??= this.#store.memos(this.#owner.jobId);

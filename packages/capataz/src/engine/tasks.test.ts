@@ -4,7 +4,7 @@ import { dispatch } from '../core/action.ts';
 import { blueprint } from '../core/blueprint.ts';
 import type { JsonValue } from '../std/json.ts';
 import type { Store } from '../store/contract.ts';
-import { attemptOf, oneTask, startWorld } from './fixtures.ts';
+import { attemptOf, oneTask, startWorld, storeWith } from './fixtures.ts';
 
 test('S-17: no commit leaves a task in the middle of a retry, and no read sees one', async () => {
   const seen = new Set<string>();
@@ -12,17 +12,12 @@ test('S-17: no commit leaves a task in the middle of a retry, and no read sees o
     blueprints: [oneTask({ retry: { jitter: 0, max: 3 } })],
     // Looks after every commit, as another reader of the store would.
     wrapStore: (store: Store) =>
-      new Proxy(store, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          if (key !== 'commit') return value.bind(target);
-          return async (work: Parameters<Store['commit']>[0]) => {
-            const outcome = await target.commit(work);
-            const jobs = await target.jobs({ limit: 10 });
-            for (const { status } of await target.tasks(jobs.map(({ id }) => id))) seen.add(status);
-            return outcome;
-          };
+      storeWith(store, {
+        commit: async (work: Parameters<Store['commit']>[0]) => {
+          const outcome = await store.commit(work);
+          const jobs = await store.jobs({ limit: 10 });
+          for (const { status } of await store.tasks(jobs.map(({ id }) => id))) seen.add(status);
+          return outcome;
         },
       }),
   });

@@ -8,7 +8,7 @@ import type { Store } from '../store/contract.ts';
 import { MemoryData, openMemoryStore } from '../store/memory/index.ts';
 import { Dice } from '../testing/sim/dice.ts';
 import { createEngine } from './engine.ts';
-import { oneTask, startWorld, World } from './fixtures.ts';
+import { oneTask, startWorld, storeWith, World } from './fixtures.ts';
 import type { EventSink } from './relay.ts';
 
 const minute = 60_000;
@@ -18,16 +18,11 @@ const many = { slots: 1_000, batch: true };
 
 /** A store that takes no change of these jobs. */
 function refusing(store: Store, jobs: ReadonlySet<string>): Store {
-  return new Proxy(store, {
-    get: (target, key) => {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== 'function') return value;
-      if (key !== 'commit') return value.bind(target);
-      return async (work: Parameters<Store['commit']>[0]) => {
-        if (work.changes?.some(({ change }) => jobs.has(change.job.id)))
-          throw new CapatazError('INTERNAL', 'this one cannot be stored');
-        return target.commit(work);
-      };
+  return storeWith(store, {
+    commit: async (work: Parameters<Store['commit']>[0]) => {
+      if (work.changes?.some(({ change }) => jobs.has(change.job.id)))
+        throw new CapatazError('INTERNAL', 'this one cannot be stored');
+      return store.commit(work);
     },
   });
 }

@@ -6,7 +6,7 @@ import { type Blueprint, blueprint, type StateDefinition } from '../core/bluepri
 import { holding } from '../core/share-actions.ts';
 import { approval, child, parallel, stay, waitFor } from '../core/wait-actions.ts';
 import type { Letter } from '../store/contract.ts';
-import { oneTask, startWorld, type World } from './fixtures.ts';
+import { oneTask, startWorld, storeWith, type World } from './fixtures.ts';
 import type { SentSignal } from './ports.ts';
 
 type States = Readonly<Record<string, StateDefinition<string, never>>>;
@@ -474,17 +474,12 @@ test('S-59 what comes into the inbox while a look is under way is looked at next
     blueprints: [machine(states, { early: ['a', 'b'] })],
     // The second letter lands between what the look has read and its commit.
     wrapStore: (store) =>
-      new Proxy(store, {
-        get(target, key) {
-          const value: unknown = Reflect.get(target, key, target);
-          if (typeof value !== 'function') return value;
-          if (key !== 'inbox') return value.bind(target);
-          return async (jobId: string) => {
-            const items = await target.inbox(jobId);
-            looks += 1;
-            if (looks === 1) await target.commit({ letters: [letter('b')] });
-            return items;
-          };
+      storeWith(store, {
+        inbox: async (jobId: string) => {
+          const items = await store.inbox(jobId);
+          looks += 1;
+          if (looks === 1) await store.commit({ letters: [letter('b')] });
+          return items;
         },
       }),
   });

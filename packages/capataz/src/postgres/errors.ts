@@ -27,6 +27,11 @@ export function sqlState(error: unknown): string | null {
   return isOfServer && /^[0-9A-Z]{5}$/.test(String(error.code)) ? String(error.code) : null;
 }
 
+/** A pooler takes none of the parameters that a connection of ours begins with. */
+export function isPoolersRefusal(error: unknown): boolean {
+  return error instanceof Error && /unsupported startup parameter/.test(error.message);
+}
+
 /** What was needed was locked by another for as long as is waited. */
 export function isLocked(error: unknown): boolean {
   return sqlState(error) === '55P03';

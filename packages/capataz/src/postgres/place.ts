@@ -23,6 +23,30 @@ export function readPlace(
     return {
       problem: `names "${schema}", which is no name of a schema: small letters, digits and _`,
     };
+  const taken = takenName(schema);
+  if (taken !== null) return { problem: `names the schema "${schema}", ${taken}: choose another` };
+  if (/^\/?$/.test(url.pathname))
+    return { problem: 'names no database: postgres://user:password@host:5432/database' };
+  if (url.searchParams.has('options'))
+    return { problem: 'has "options", which are set by Capataz: leave them out' };
   url.searchParams.delete('schema');
   return { url: url.href, schema };
 }
+
+function takenName(schema: string): string | null {
+  if (schema.startsWith('pg_') || schema === 'information_schema')
+    return 'which belongs to the server';
+  return reserved.has(schema) ? 'which is a word of SQL' : null;
+}
+
+/** Those that PostgreSQL 18 takes for no name; a later one's own are refused by the server. */
+const reserved: ReadonlySet<string> = new Set(
+  `all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate
+  collation column concurrently constraint create cross current_catalog current_date current_role
+  current_schema current_time current_timestamp current_user default deferrable desc distinct do else end
+  except false fetch for foreign freeze from full grant group having ilike in initially inner intersect into
+  is isnull join lateral leading left like limit localtime localtimestamp natural not notnull null offset on
+  only or order outer overlaps placing primary references returning right select session_user similar some
+  symmetric system_user table tablesample then to trailing true union unique user using variadic verbose when
+  where window with`.split(/\s+/),
+);

@@ -69,6 +69,19 @@ test('a caller that hangs up in mid-body is no error of the server', async () =>
   assert.match(await told.promise, /hung up/);
 });
 
+test('what a database can keep in no index is refused: U+0000 in a path, an attribute with a long name', async () => {
+  await using served = await serveEngine({ blueprints });
+  for (const path of ['jobs/a%00b', 'jobs?state=%00', 'jobs/a%00/history', 'approvals?before=%00'])
+    assert.partialDeepStrictEqual(await ask(served.url, `GET /api/v1/${path}`), {
+      status: 400,
+      json: { code: 'MALFORMED_REQUEST' },
+    });
+  const attributes = { ['x'.repeat(201)]: 1 };
+  const refused = await ask(served.url, 'POST /api/v1/jobs/echo', { body: { attributes } });
+  assert.equal(refused.status, 400);
+  assert.match(JSON.stringify(refused.json), /longer than 200 characters: xxx/);
+});
+
 test('/_public/ready is 503 while the store refuses writes; what reads is answered', async () => {
   await using served = await serveEngine({ blueprints });
   const { store, url } = served;

@@ -199,6 +199,9 @@ function addHooks(app: FastifyInstance, { engine, closing, random }: ServerConte
         reply.raw.removeHeader('connection');
       }
     }
+    // A database that keeps no such text would fail on it.
+    if (request.url.includes('%00'))
+      return done(new CapatazError('MALFORMED_REQUEST', 'Path and query hold no U+0000.'));
     if (engine.ready || request.url.startsWith('/_public/')) done();
     else done(new CapatazError('NOT_READY', 'The server is starting or stopping.'));
   });

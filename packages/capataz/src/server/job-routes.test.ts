@@ -89,6 +89,8 @@ test('S-10: what is unknown, of the wrong type or out of range is refused, all a
     'result_timeout',
     'start_delay',
   ]);
+  const input = await start(served.url, { input: {} });
+  assert.match(JSON.stringify(input.json), /"is not known here; known are initial_data, job_id, /);
   const webhook = await start(served.url, { webhook_url: 'http://example.test/' });
   assert.equal(webhook.status, 400);
   assert.partialDeepStrictEqual(webhook.json, { code: 'NOT_SUPPORTED' });

@@ -30,7 +30,7 @@ export interface SlotRecord {
 export interface ScheduleChange {
   /** `handled` as it was read; null: there was none of this name. */
   readonly expected: number | null;
-  /** It never goes back. Default for a new one: the store's now. */
+  /** It goes back with a resume alone. Default for a new one: the store's now. */
   readonly handled?: number;
   readonly recent?: readonly SlotRecord[];
   /** A pause of what is paused, or the end of none, changes nothing. */

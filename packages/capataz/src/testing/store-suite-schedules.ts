@@ -62,10 +62,18 @@ export function scheduleTests(test: StoreTest): void {
     assert.equal((await store.schedules()).length, 1);
   });
 
-  test('A-44 a schedule never goes back', async ({ store }) => {
+  test('A-44 a schedule goes back with a resume alone', async ({ store }) => {
     await keep(store, 's', { expected: null, handled: 100 });
     const { handled } = await keep(store, 's', { expected: 100, handled: 50 });
     assert.equal(handled, 100);
+    const pause = { isPaused: true, by: 'ana' };
+    assert.equal((await keep(store, 's', { expected: 100, handled: 50, pause })).handled, 100);
+    const resume = { isPaused: false, by: 'ana' };
+    assert.equal((await keep(store, 's', { expected: 100, pause: resume })).handled, 100);
+    assert.equal(
+      (await keep(store, 's', { expected: 100, handled: 50, pause: resume })).handled,
+      50,
+    );
   });
 
   test('B-050 a pause is remembered with who made it, and so is its end; neither counts twice', async ({

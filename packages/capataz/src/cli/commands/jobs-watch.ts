@@ -1,7 +1,12 @@
 import type { Command } from 'commander';
-import { clientCommand, withSession } from '../command.ts';
+import { type ClientSession, clientCommand, withSession } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { followJob, tellStored } from '../watch.ts';
+
+/** Servers on a store that is shared move jobs meanwhile. */
+function mayMove({ embeddedUrl, config }: ClientSession): boolean {
+  return embeddedUrl === null || config.values.storeUrl !== null;
+}
 
 export function jobsWatchCommand(context: CliContext): Command {
   const command = clientCommand(
@@ -10,7 +15,7 @@ export function jobsWatchCommand(context: CliContext): Command {
   );
   return command.action((id: string) =>
     withSession(command, context, (session) =>
-      session.embeddedUrl === null ? followJob(session, id) : tellStored(session, id),
+      mayMove(session) ? followJob(session, id) : tellStored(session, id),
     ),
   );
 }

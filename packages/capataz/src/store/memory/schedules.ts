@@ -20,10 +20,11 @@ export function keepSchedule(
     return { type: 'stale', schedule: copyOf(before) };
   }
   const known = before ?? unknown(name, handled ?? at);
+  const wanted = handled ?? known.handled;
   const schedule = {
     ...known,
     ...pausing(known, pause, at),
-    handled: Math.max(known.handled, handled ?? known.handled),
+    handled: pause?.isPaused === false ? wanted : Math.max(known.handled, wanted),
     recent: recent ?? known.recent,
   };
   data.schedules.set(name, copyOf(schedule));

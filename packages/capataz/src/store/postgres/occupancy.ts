@@ -37,6 +37,7 @@ export async function enter(client: ClientBase, schema: string): Promise<void> {
     throw new CapatazError(
       'STORE_IN_USE',
       `The schema ${schema} is being moved or migrated at present.`,
+      { schema, hint: 'Try again when that is done.' },
     );
   }
   await refuseUnfit(client, schema);
@@ -84,7 +85,8 @@ async function inUse(client: ClientBase, schema: string): Promise<CapatazError> 
   );
   const who = rows.map(({ place, count }) => `${count} from ${place}`).join(', ');
   const message = `The schema ${schema} is in use (connections: ${who}). Stop every server on it first.`;
-  return new CapatazError('STORE_IN_USE', message, { schema });
+  const hint = 'Stop the servers that run on it, or use another schema.';
+  return new CapatazError('STORE_IN_USE', message, { schema, hint });
 }
 
 /** What a move has left written on it; also of a schema that is not there. */

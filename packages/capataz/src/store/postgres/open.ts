@@ -5,11 +5,12 @@ import {
   type DriverSettings,
   loadDriver,
 } from '../../postgres/driver.ts';
-import { outage } from '../../postgres/errors.ts';
+import { isPoolersRefusal, outage } from '../../postgres/errors.ts';
 import { appliedIn } from '../../postgres/migrate.ts';
 import { type Place, readPlace } from '../../postgres/place.ts';
 import { CapatazError } from '../../protocol/errors.ts';
 import { type Clock, systemClock } from '../../std/clock.ts';
+import { type Log, silentLog } from '../../std/log.ts';
 import type { Migration } from '../../std/migrations.ts';
 import { type Random, systemRandom } from '../../std/random.ts';
 import type { Store } from '../contract.ts';
@@ -24,6 +25,7 @@ import { admit } from './occupancy.ts';
 import { Partitions } from './partitions.ts';
 import { openConnections } from './pool.ts';
 import { Reads } from './reads.ts';
+import { statementText } from './statements.ts';
 import { OpenPostgresStore } from './store.ts';
 import { WakeUps } from './wake-ups.ts';
 import { maxUnderWay } from './writer.ts';
@@ -53,10 +55,14 @@ export interface PostgresStoreOptions {
   readonly clock?: Clock;
   /** Names this store to others. */
   readonly random?: Pick<Random, 'id'>;
+  /** Told where it can't listen for what others commit. Default: nobody. */
+  readonly log?: Log;
 }
 
 /** A migration may have a large table to change. */
 const migrationTimeoutMs = 3_600_000;
+const behindPooler =
+  'the URL leads through a pooler, which keeps no settings of a session: name the server itself beside it, as store_direct_url';
 const defaultTimeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
 
 /**
@@ -65,7 +71,7 @@ const defaultTimeouts = { connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { connections = 4, clock } = options;
-  const { random = systemRandom } = options;
+  const { random = systemRandom, log = silentLog } = options;
   const { connectTimeoutMs, statementTimeoutMs } = { ...defaultTimeouts, ...options };
   const { directUrl } = options;
   const limits = { connectTimeoutMs, statementTimeoutMs };
@@ -76,12 +82,13 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const driver = await installedDriver();
   await prepare(driver, { ...settings, statementTimeoutMs: migrationTimeoutMs });
   const others = openConnections(driver, pooled, { max: connections });
+  if (directUrl !== undefined) await checkSame(driver, settings, others);
   const writing = openConnections(driver, pooled, { max: maxUnderWay, commits: true });
   const partitions = new Partitions(others);
   await partitions.extend();
   const time = clock === undefined ? null : await givenTime(others, clock);
   const id = random.id();
-  const wakeUps = new WakeUps({ driver, settings, clock: clock ?? systemClock, own: id });
+  const wakeUps = new WakeUps({ driver, settings, clock: clock ?? systemClock, log, own: id });
   const announcer = new Announcer(others, id);
   const givenNow = (): number | null => time?.now() ?? null;
   const locked = new LockedJobs(others);
@@ -105,6 +112,23 @@ async function prepare(driver: Driver, settings: DriverSettings): Promise<Migrat
   );
 }
 
+/** Both URLs lead to one database: listening and migrating elsewhere would go unnoticed. */
+async function checkSame(
+  driver: Driver,
+  settings: DriverSettings,
+  pooled: Connections,
+): Promise<void> {
+  const direct = await withClient(driver, settings, async (client) => {
+    const { rows } = await client.query<{ place: string }>(statementText('same-place'));
+    return rows[0]?.place;
+  });
+  const [through] = await pooled.read<{ place: string }>('same-place');
+  if (through?.place === direct) return;
+  await pooled.close();
+  const message = 'both URLs of the store have to lead to the same database; these lead to two';
+  throw new CapatazError('CONFIG_INVALID', message);
+}
+
 async function withClient<T>(
   driver: Driver,
   settings: DriverSettings,
@@ -116,6 +140,7 @@ async function withClient<T>(
     await client.connect();
     return await work(client);
   } catch (error) {
+    if (isPoolersRefusal(error)) throw new CapatazError('CONFIG_INVALID', behindPooler);
     const why = outage(error);
     throw why === null ? error : unavailable(why, error);
   } finally {

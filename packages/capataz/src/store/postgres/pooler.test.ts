@@ -87,3 +87,33 @@ test('two URLs that name two schemas are refused', async () => {
     message: /the same schema/,
   });
 });
+
+test('two URLs that lead to two databases are refused', async () => {
+  const schema = schemas.newName();
+  const database = schemas.newName();
+  await schemas.pool.query(`CREATE DATABASE ${database}`);
+  try {
+    const directUrl = new URL(schemas.urlOf(schema));
+    directUrl.pathname = `/${database}`;
+    const url = new URL(pooler.url);
+    url.searchParams.set('schema', schema);
+    await (await openPostgresStore({ url: url.href, directUrl: schemas.urlOf(schema) })).close();
+    const elsewhere = { url: url.href, directUrl: directUrl.href };
+    await assert.rejects(openPostgresStore(elsewhere), {
+      code: 'CONFIG_INVALID',
+      message: /the same database/,
+    });
+  } finally {
+    await schemas.pool.query(`DROP DATABASE ${database} WITH (FORCE)`);
+    await schemas.drop(schema);
+  }
+});
+
+test('a URL through a pooler with none past it is refused, and the setting is named', async () => {
+  const url = new URL(pooler.url);
+  url.searchParams.set('schema', 'some_schema');
+  await assert.rejects(openPostgresStore({ url: url.href }), {
+    code: 'CONFIG_INVALID',
+    message: /through a pooler.*store_direct_url/,
+  });
+});

@@ -1,6 +1,6 @@
 import type { StoredEntry } from '../../core/history.ts';
 import type { Job, Task } from '../../core/job.ts';
-import type { TaskClass } from '../../core/requirements.ts';
+import { type TaskClass, taskClassOf } from '../../core/requirements.ts';
 import type { InboxItem } from '../../core/signal.ts';
 import { isFinal, type JobStatus, jobStatuses } from '../../core/status.ts';
 import type { WorkerRecord } from '../../core/worker.ts';
@@ -134,8 +134,8 @@ export class Reads {
   }
 
   async queuedClasses(): Promise<TaskClass[]> {
-    const rows = await this.#connections.read<{ class: string }>('queued-classes');
-    return rows.map((row) => JSON.parse(row.class) as TaskClass);
+    const rows = await this.#connections.read<{ class_key: string }>('queued-classes');
+    return rows.map((row) => taskClassOf(row.class_key));
   }
 
   async workers(ids?: readonly string[]): Promise<StoredWorker[]> {

@@ -138,31 +138,25 @@ const tasks: Shelf<'task'> = {
     reads: { hand_out: 'CASE WHEN attempt_id IS NOT NULL THEN hand_out END' },
   }),
   write: async (session, records) => {
-    const classes = new Map<string, string>();
     const rows = records.map((record) => {
       const spec = JSON.parse(record.spec) as TaskSpec;
-      const ofClass = taskClass(spec);
-      const id = classId(ofClass.key);
-      classes.set(id, JSON.stringify(ofClass));
+      const { key } = taskClass(spec);
       const dueAt = earliest(JSON.parse(record.timers) as Deadlines);
-      return { ...record, class: id, rank: -spec.priority, due_at: dueAt };
+      return {
+        ...record,
+        class: classId(key),
+        class_key: key,
+        rank: -spec.priority,
+        due_at: dueAt,
+      };
     });
-    const classRows = [...classes].map(([id, ofClass]) => ({ id, class: ofClass }));
-    await insertClasses(session, classRows);
     await insertTasks(session, rows);
   },
 };
 
-const insertClasses = inserting(
-  'classes',
-  { id: 'text', class: 'text' },
-  {},
-  'ON CONFLICT DO NOTHING',
-);
-
 const insertTasks = inserting('tasks', {
   ...typesOf('task'),
-  ...{ class: 'text', rank: 'integer', due_at: 'bigint' },
+  ...{ class: 'text', class_key: 'text', rank: 'integer', due_at: 'bigint' },
 });
 
 const addresses: Shelf<'address'> = {
@@ -262,7 +256,7 @@ export const settling = [
 
 /** Every table that holds records, for a target that a broken move has left. */
 export const tables = [
-  ...['inputs', 'jobs', 'ended_jobs', 'classes', 'tasks', 'history', 'idempotency', 'reservations'],
+  ...['inputs', 'jobs', 'ended_jobs', 'tasks', 'history', 'idempotency', 'reservations'],
   ...['inbox', 'seen', 'addresses', 'letters', 'memos', 'attributes', 'workers', 'blueprints'],
   ...['counters', 'marks', 'outbox_events', 'outbox_dlq', 'schedules', 'archived_books'],
 ];

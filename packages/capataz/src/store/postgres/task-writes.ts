@@ -1,4 +1,3 @@
-import { taskClass } from '../../core/requirements.ts';
 import type { OpenJob, TaskRecord } from '../memory/data.ts';
 import { earliest, isQueued } from '../rules.ts';
 import { bigint, boolean, text } from './columns.ts';
@@ -6,7 +5,7 @@ import type { Write } from './connections.ts';
 import { classId, type WorkingSet } from './working-set.ts';
 import { type Columns, listWrite, rowsWrite } from './write.ts';
 
-/** Tasks that are new, changed or gone, and the classes in which they queue. */
+/** Tasks that are new, changed or gone. */
 export function taskWrites({ data, before }: WorkingSet): Write[] {
   const fresh: TaskPlace[] = [];
   const changed: TaskPlace[] = [];
@@ -24,13 +23,6 @@ export function taskWrites({ data, before }: WorkingSet): Write[] {
     }
   }
   fresh.sort((a, b) => a.record.arrival - b.record.arrival);
-  const classes = new Map(
-    fresh.map(({ record }) => [record.classKey, taskClass(record.task.spec)]),
-  );
-  const classRows = [...classes].map(([key, found]) => ({
-    id: classId(key),
-    class: JSON.stringify(found),
-  }));
   const ids = gone.map(({ record: { task } }) => task);
   return [
     ...listWrite(
@@ -38,7 +30,6 @@ export function taskWrites({ data, before }: WorkingSet): Write[] {
       ids.map(({ jobId }) => jobId),
       ids.map(({ id }) => id),
     ),
-    ...rowsWrite('classes-insert', classRows, { id: text, class: text }),
     ...rowsWrite('tasks-insert', fresh.map(newTaskRow), newTaskColumns),
     ...rowsWrite('tasks-update', changed.map(taskRow), taskColumns),
   ];
@@ -85,6 +76,7 @@ function taskRow({ owner, record: { task, deadlines, handOut } }: TaskPlace) {
 const newTaskColumns: Columns<ReturnType<typeof newTaskRow>> = {
   ...taskColumns,
   class: text,
+  class_key: text,
   rank: bigint,
   spec: text,
 };
@@ -94,6 +86,7 @@ function newTaskRow(place: TaskPlace) {
   return {
     ...taskRow(place),
     class: classId(classKey),
+    class_key: classKey,
     rank: -task.spec.priority,
     spec: JSON.stringify(task.spec),
   };

@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { clientConfig, type Driver, type DriverSettings } from '../../postgres/driver.ts';
 import { type CancelTimer, type Clock, delay } from '../../std/clock.ts';
+import type { Log } from '../../std/log.ts';
 import type { News } from '../contract.ts';
 import { enter } from './occupancy.ts';
 
@@ -8,6 +9,7 @@ export interface WakeUpParts {
   readonly driver: Driver;
   readonly settings: DriverSettings;
   readonly clock: Clock;
+  readonly log: Log;
   /** The id under which this store's own commits are told. */
   readonly own: string;
 }
@@ -30,6 +32,7 @@ export class WakeUps {
   #running: Promise<void> | null = null;
   #cancelLook: CancelTimer = () => undefined;
   #client: Client | null = null;
+  #isDeaf = false;
 
   constructor(parts: WakeUpParts) {
     this.#parts = parts;
@@ -84,10 +87,12 @@ export class WakeUps {
       // It is the one connection that a server always has: that it is there can be seen by it.
       await enter(client, settings.schema);
       await client.query(`LISTEN ${settings.schema}`);
-    } catch {
+    } catch (error) {
       client.end().catch(() => undefined);
+      this.#tellIfDeaf(error);
       return false;
     }
+    this.#isDeaf = false;
     // Only from here on it can be ended from outside: a client that is about to connect can't be.
     if (this.#closing.signal.aborted) await client.end().catch(() => undefined);
     else this.#client = client;
@@ -96,6 +101,15 @@ export class WakeUps {
     await lost;
     this.#client = null;
     return true;
+  }
+
+  /** Once: while the database is away, its absence is told of by others, too. */
+  #tellIfDeaf(error: unknown): void {
+    if (this.#isDeaf || this.#closing.signal.aborted) return;
+    this.#isDeaf = true;
+    const { log } = this.#parts;
+    const then = `what other servers commit is seen every ${lookEveryMs / 1_000} s only`;
+    log.warn(`cannot listen to the database: ${then}`, { error: String(error) });
   }
 
   #lookLater(): void {
