@@ -1,17 +1,17 @@
-import { join } from 'node:path';
 import {
   type Clock,
-  type Config,
   createServer,
   type FeedOptions,
   type Log,
   type Server,
-  type SettingDeclarations,
-  type SettingValues,
   type Setup,
+  systemClock,
 } from 'capataz/server';
 import type { AlertMarks, Alerts } from './alerts/contract.ts';
+import { launcherCommands } from './cli/commands.ts';
+import type { LauncherCommand } from './cli/context.ts';
 import { callbackMaker } from './callbacks/callbacks.ts';
+import { type StoredSettings, settings, storedSettings, tablesPlace } from './declared.ts';
 import type { LauncherSettings } from './config/settings.ts';
 import type { ControlRoom } from './control-room/contract.ts';
 import { Executions } from './cycles/executions.ts';
@@ -25,25 +25,17 @@ import { Turn, turnEvery } from './turn.ts';
 
 export const applicationName = 'capataz-rpa';
 
-export const settings = {
-  databaseUrl: {
-    type: 'string',
-    default: null,
-    secret: true,
-    meaning:
-      'PostgreSQL for the launcher’s tables, in place of a file in the data folder: `postgres://user:password@host:5432/database`, with `?schema=` for one that is not `capataz_rpa`.',
-  },
-} as const satisfies SettingDeclarations;
-
 export type LauncherSetup = Setup<typeof settings>;
-
-/** Rows of ConfiguracionSistema, which go before environment and file. */
-export type StoredSettings = Readonly<Record<string, string>>;
 
 /** What a launcher is made of: the real parts, or what stands in for them. */
 export interface Parts {
-  readonly settings: (stored: StoredSettings) => LauncherSettings;
-  readonly controlRoom: (settings: LauncherSettings, setup: LauncherSetup) => ControlRoom;
+  /** With a set-up where a launcher starts, without one for a command that looks at the tables. */
+  readonly settings: (stored: StoredSettings, setup?: LauncherSetup) => LauncherSettings;
+  readonly controlRoom: (
+    settings: LauncherSettings,
+    alerts: Alerts,
+    setup: LauncherSetup,
+  ) => ControlRoom;
   readonly alerts: (settings: LauncherSettings, marks: AlertMarks, setup: LauncherSetup) => Alerts;
   /** The dynamic token of callbacks. */
   readonly gatewayHeaders: (
@@ -52,6 +44,10 @@ export interface Parts {
   ) => () => Promise<Readonly<Record<string, string>>>;
   /** When the tables are there, before anything runs. */
   readonly beforeStart?: (db: Db) => Promise<void>;
+  /** How long a stop may take. Default: the server's own `drain`. */
+  readonly shutdownTimeoutMs?: () => number;
+  readonly furtherCommands?: readonly LauncherCommand[];
+  readonly clock?: Clock;
   readonly log?: Log;
 }
 
@@ -64,26 +60,15 @@ interface Stores extends Readonly<Record<string, unknown>> {
 export type LauncherServer = Server<typeof settings, Stores>;
 export type RunningLauncher = Awaited<ReturnType<LauncherServer['start']>>;
 
-/** Where the tables lie. In a file of their own: the store of the jobs is the server's alone. */
-export function tablesPlace(
-  { dataDir }: Pick<Config, 'dataDir'>,
-  { databaseUrl }: SettingValues<typeof settings>,
-): string {
-  return databaseUrl ?? join(dataDir, 'rpa.sqlite');
-}
-
-export async function storedSettings({ db }: Database): Promise<StoredSettings> {
-  const rows = await db.selectFrom('ConfiguracionSistema').select(['Clave', 'Valor']).execute();
-  return Object.fromEntries(
-    rows.flatMap(({ Clave, Valor }) => (Valor === null ? [] : [[Clave, Valor]])),
-  );
-}
-
 export function launcherServer(parts: Parts): LauncherServer {
+  const { shutdownTimeoutMs, furtherCommands = [], clock: ownClock = systemClock } = parts;
+  const now = (): number => ownClock.now();
   return createServer<typeof settings, Stores>({
     name: applicationName,
     settings,
     ...(parts.log === undefined ? {} : { log: parts.log }),
+    ...(shutdownTimeoutMs === undefined ? {} : { shutdownTimeout: shutdownTimeoutMs }),
+    commands: [...launcherCommands({ now, settings: parts.settings }), ...furtherCommands],
     blueprints: [executionBlueprint],
     stores: (setup) => storesOf(parts, setup),
     feeds: ({ stores, clock, client }) => {
@@ -140,14 +125,14 @@ async function storesOf(parts: Parts, setup: LauncherSetup): Promise<Stores> {
   const database = await openDatabase(tablesPlace(config, setup.settings));
   try {
     await parts.beforeStart?.(database.db);
-    const values = parts.settings(await storedSettings(database));
+    const values = parts.settings(await storedSettings(database), setup);
     const rules = executionRules(values);
     const turn = new Turn({ database, clock, log });
     const alerts = parts.alerts(values, storedAlertMarks(database.db), setup);
     const launcher = new Launcher({
-      ...{ settings: values, rules, db: database.db, alerts, clock, log, isOnTurn: turn.isOn },
+      ...{ settings: values, rules, db: database.db, databaseKind: database.kind, alerts, clock, log, isOnTurn: turn.isOn },
       executions: new Executions(),
-      controlRoom: parts.controlRoom(values, setup),
+      controlRoom: parts.controlRoom(values, alerts, setup),
       callbacks: callbackMaker(values, parts.gatewayHeaders(values, setup)),
     });
     return { database, launcher, turn, [rulesStore]: rules };

@@ -1,6 +1,7 @@
 import type { Alerts } from './alerts/contract.ts';
 import { Callbacks } from './callbacks/callbacks.ts';
 import { CallbackListener } from './callbacks/listener.ts';
+import { watchClocks } from './cycles/clock-watch.ts';
 import { Connections } from './cycles/connections.ts';
 import { Deployer, type DeployResult } from './cycles/deployer.ts';
 import { LookUps } from './cycles/look-ups.ts';
@@ -67,7 +68,11 @@ export class Launcher {
   }
 
   reconcile(): Promise<ReconcileResult | null> {
-    return this.#cycle('conciliador', () => this.#reconciler.run());
+    return this.#cycle('conciliador', async () => {
+      const result = await this.#reconciler.run();
+      await watchClocks(this.world);
+      return result;
+    });
   }
 
   synchronize(): Promise<SyncResult | null> {

@@ -5,6 +5,7 @@ import type { Callback, ControlRoom } from '../control-room/contract.ts';
 import type { ExecutionRules } from '../execution/rules.ts';
 import type { Moment } from '../tables/assignments.ts';
 import type { Db } from '../tables/database.ts';
+import type { DatabaseKind } from '../tables/kind.ts';
 import type { Executions } from './executions.ts';
 
 /** What the three cycles work with. */
@@ -12,6 +13,7 @@ export interface LauncherWorld {
   readonly settings: LauncherSettings;
   readonly rules: ExecutionRules;
   readonly db: Db;
+  readonly databaseKind: DatabaseKind;
   readonly executions: Executions;
   readonly controlRoom: ControlRoom;
   readonly alerts: Alerts;
