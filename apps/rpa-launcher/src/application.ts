@@ -1,7 +1,6 @@
 import {
   type Clock,
   createServer,
-  type FeedOptions,
   type Log,
   type Server,
   type Setup,
@@ -15,12 +14,12 @@ import { type StoredSettings, settings, storedSettings, tablesPlace } from './de
 import type { LauncherSettings } from './config/settings.ts';
 import type { ControlRoom } from './control-room/contract.ts';
 import { Executions } from './cycles/executions.ts';
+import { projection } from './cycles/projection.ts';
 import { executionBlueprint } from './execution/blueprint.ts';
 import { executionRules, rulesStore } from './execution/rules.ts';
 import { Launcher } from './launcher.ts';
 import { storedAlertMarks } from './tables/alert-marks.ts';
 import { type Database, type Db, openDatabase } from './tables/database.ts';
-import { executionRow, projectionPosition, storeProjection } from './tables/projection.ts';
 import { Turn, turnEvery } from './turn.ts';
 
 export const applicationName = 'capataz-rpa';
@@ -73,7 +72,7 @@ export function launcherServer(parts: Parts): LauncherServer {
     stores: (setup) => storesOf(parts, setup),
     feeds: ({ stores, clock, client }) => {
       stores.launcher.world.executions.connect(client);
-      return [projection(stores, clock)];
+      return [projection({ ...stores.launcher.world, clock })];
     },
     schedules: ({ stores: { launcher, turn } }) => {
       const { settings: values } = launcher.world;
@@ -140,21 +139,4 @@ async function storesOf(parts: Parts, setup: LauncherSetup): Promise<Stores> {
     await database.close();
     throw error;
   }
-}
-
-/** Ejecuciones follows the jobs: what stands in their books is looked up and stored with the position. */
-function projection({ database: { db }, launcher }: Stores, clock: Clock): FeedOptions {
-  const { settings: values, executions } = launcher.world;
-  return {
-    name: 'ejecuciones',
-    position: () => projectionPosition(db),
-    apply: async (events, position) => {
-      const ids = [...new Set(events.map(({ jobId }) => jobId))];
-      const jobs = await Promise.all(ids.map((id) => executions.get(id)));
-      const rows = jobs.flatMap(
-        (job) => (job === null ? null : executionRow(job, values.zone, clock.now())) ?? [],
-      );
-      await storeProjection(db, rows, position);
-    },
-  };
 }
