@@ -7,14 +7,14 @@ import {
   systemClock,
 } from 'capataz/server';
 import type { AlertMarks, Alerts } from './alerts/contract.ts';
+import { callbackMaker } from './callbacks/callbacks.ts';
 import { launcherCommands } from './cli/commands.ts';
 import type { LauncherCommand } from './cli/context.ts';
-import { callbackMaker } from './callbacks/callbacks.ts';
-import { type StoredSettings, settings, storedSettings, tablesPlace } from './declared.ts';
 import type { LauncherSettings } from './config/settings.ts';
 import type { ControlRoom } from './control-room/contract.ts';
 import { Executions } from './cycles/executions.ts';
 import { projection } from './cycles/projection.ts';
+import { type StoredSettings, settings, storedSettings, tablesPlace } from './declared.ts';
 import { executionBlueprint } from './execution/blueprint.ts';
 import { executionRules, rulesStore } from './execution/rules.ts';
 import { Launcher } from './launcher.ts';
@@ -129,7 +129,16 @@ async function storesOf(parts: Parts, setup: LauncherSetup): Promise<Stores> {
     const turn = new Turn({ database, clock, log });
     const alerts = parts.alerts(values, storedAlertMarks(database.db), setup);
     const launcher = new Launcher({
-      ...{ settings: values, rules, db: database.db, databaseKind: database.kind, alerts, clock, log, isOnTurn: turn.isOn },
+      ...{
+        settings: values,
+        rules,
+        db: database.db,
+        databaseKind: database.kind,
+        alerts,
+        clock,
+        log,
+        isOnTurn: turn.isOn,
+      },
       executions: new Executions(),
       controlRoom: parts.controlRoom(values, alerts, setup),
       callbacks: callbackMaker(values, parts.gatewayHeaders(values, setup)),

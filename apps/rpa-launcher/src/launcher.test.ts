@@ -11,7 +11,10 @@ const justBeforeNine = mondayAt8 + hour - 5 * second;
 test('L-1: while the activity list does not answer, robots are deployed and devices synchronised', async () => {
   await using world = await World.start({
     now: justBeforeNine,
-    settings: { LANZADOR_INTERVALO_SINCRONIZACION_SEG: '60', LANZADOR_INTERVALO_CONCILIACION_SEG: '5' },
+    settings: {
+      LANZADOR_INTERVALO_SINCRONIZACION_SEG: '60',
+      LANZADOR_INTERVALO_CONCILIACION_SEG: '5',
+    },
     room: {
       ...worldOf({ devices: 2, robots: 2, script: { durationMs: null } }),
       faults: [{ endpoint: 'activity', delayMs: 100 * second }],
@@ -51,7 +54,10 @@ test('L-2, S-90: each interval is its own, counted from the end of a cycle, and 
 test('L-4, L-62: a cycle that fails is told as CRITICAL, by mail too; its next turn comes, and the others never stop', async () => {
   await using world = await World.start({
     settings: { LANZADOR_INTERVALO_SINCRONIZACION_SEG: '60' },
-    room: { ...worldOf({ devices: 1, robots: 1 }), faults: [{ endpoint: 'users', status: 403, body: '{}', times: 1 }] },
+    room: {
+      ...worldOf({ devices: 1, robots: 1 }),
+      faults: [{ endpoint: 'users', status: 403, body: '{}', times: 1 }],
+    },
     prepare: async () => {},
   });
   await world.pass(30 * second);
@@ -80,7 +86,10 @@ test('L-5: the launcher calls nobody but Control Room, gateway, mail and databas
   const { calls } = world.fake;
   const known = ['login', 'refresh', 'devices', 'users', 'files', 'deploy', 'activity', 'logout'];
   const asked = new Set(calls.seen().map(({ endpoint }) => endpoint));
-  assert.deepEqual([...asked].filter((one) => !known.includes(one)), []);
+  assert.deepEqual(
+    [...asked].filter((one) => !known.includes(one)),
+    [],
+  );
   // Balancing is the balancer's: the launcher only reads what it assigned.
   const [device] = await world.db.selectFrom('Equipos').selectAll().execute();
   assert.equal(device?.EstadoBalanceador, null);
@@ -102,7 +111,11 @@ test('L-68, L-64: a daily schedule ends the online mode of its robot and takes i
   assert.deepEqual([robot?.EsOnline, device?.PermiteBalanceoDinamico], [0, 0]);
   assert.equal((await world.db.selectFrom('Programaciones').selectAll().execute()).length, 1);
   const [assignment] = await world.db.selectFrom('Asignaciones').selectAll().execute();
-  assert.partialDeepStrictEqual(assignment, { EsProgramado: 1, ProgramacionId: 1, AsignadoPor: 'ana' });
+  assert.partialDeepStrictEqual(assignment, {
+    EsProgramado: 1,
+    ProgramacionId: 1,
+    AsignadoPor: 'ana',
+  });
   await world.pass(2 * minute);
   assert.equal((await world.executions())[0]?.Estado, 'RUN_COMPLETED');
 });
@@ -136,7 +149,11 @@ test('LH-24, L-55: a stop begins no further batch, and a call under way ends wit
   assert.equal(world.fake.calls.count('deploy'), 1);
   await world.stop();
   assert.equal(world.fake.calls.count('deploy'), 1);
-  const next = await World.start({ config: { storeUrl: null }, databaseUrl: 'file', previous: world });
+  const next = await World.start({
+    config: { storeUrl: null },
+    databaseUrl: 'file',
+    previous: world,
+  });
   await next.pass(minute);
   assert.equal(next.fake.runs.length, 2);
   assert.deepEqual(
@@ -159,7 +176,11 @@ test('LH-1, L-56: a call that outlives the stop is looked up after the next star
   });
   await world.pass(15 * second);
   await world.stop();
-  const next = await World.start({ config: { storeUrl: null }, databaseUrl: 'file', previous: world });
+  const next = await World.start({
+    config: { storeUrl: null },
+    databaseUrl: 'file',
+    previous: world,
+  });
   await next.pass(5 * minute);
   assert.equal(next.fake.runs.length, 1);
   assert.equal((await next.executions())[0]?.DeploymentId, next.fake.runs[0]?.deploymentId);
@@ -175,7 +196,11 @@ test('S-92: slots that went by while no launcher ran end OMITIDA and are told', 
   await world.pass(minute);
   await world.stop();
   await world.clock.advance(4 * hour);
-  const next = await World.start({ config: { storeUrl: null }, databaseUrl: 'file', previous: world });
+  const next = await World.start({
+    config: { storeUrl: null },
+    databaseUrl: 'file',
+    previous: world,
+  });
   await next.pass(minute);
   const [job] = await next.jobs();
   assert.deepEqual([job?.state, next.fake.runs.length], ['OMITIDA', 0]);
@@ -197,7 +222,13 @@ test('S-94: an operator’s run goes first, with its own input; a stop goes to t
   const botInput = { in_Modo: { type: 'STRING', string: 'total' } };
   const [jobId] = await world.launcher.world.executions.start([
     {
-      ...{ origin: 'manual', robotId: 9_001, robot: 'P001_Robot', deviceId: 101, device: 'RPA-PC-001' },
+      ...{
+        origin: 'manual',
+        robotId: 9_001,
+        robot: 'P001_Robot',
+        deviceId: 101,
+        device: 'RPA-PC-001',
+      },
       ...{ scheduleId: null, date: null, hour: null, by: 'ana', botInput },
       ...{ startsAt: world.clock.now(), endsAt: world.clock.now() + hour },
     },

@@ -1,31 +1,37 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { worldOf } from './fake-control-room/world.ts';
 import { addDevice, addRobot, addSchedule } from './fixtures/tables.ts';
 import { day, minute, World } from './fixtures/world.ts';
 
-const devices = 12;
-const daily = 10;
+const robots = 10;
+const days = 30;
 
-test('a month of schedules in cycles of 300 s: each slot runs once, within two minutes', {
-  timeout: 240_000,
+test('LH-9, L-20: in a month of cycles of 300 s each slot of ten daily schedules on two devices runs once', {
+  timeout: 300_000,
 }, async () => {
-  const begun = performance.now();
+  const begun = process.cpuUsage();
   await using world = await World.start({
     settings: { LANZADOR_INTERVALO_LANZAMIENTO_SEG: '300' },
-    room: worldFor(),
+    // What the engine looks after by itself would ring most of the alarms of a month.
+    config: { handlerLease: 3_600_000, checkEvery: 3_600_000, timeoutMonitor: false },
+    room: worldOf({ devices: robots + 1, robots, script: { durationMs: 20 * minute } }),
     prepare: async (db) => {
-      for (let n = 1; n <= devices; n += 1) await addDevice(db, n);
-      for (let n = 1; n <= daily; n += 1) {
-        await addRobot(db, { RobotId: 9_000 + n, Robot: `P00${n}_Robot` });
+      for (let n = 1; n <= robots + 1; n += 1) await addDevice(db, n);
+      for (let n = 1; n <= robots; n += 1) {
+        await addRobot(db, { RobotId: 9_000 + n, Robot: `P0${n}_Robot` });
         const HoraInicio = `${String(8 + n).padStart(2, '0')}:10`;
         await addSchedule(db, { RobotId: 9_000 + n, HoraInicio }, [100 + n, 101 + n]);
       }
     },
   });
-  await world.pass(30 * day);
-  assert.equal(world.fake.runs.length, 30 * daily * 2);
-  console.log(performance.now() - begun, 'ms');
-  assert.ok(performance.now() - begun < 120_000);
+  await world.pass(days * day);
+  const slots = world.fake.runs.map(({ robotId, deviceId, acceptedAt }) =>
+    [robotId, deviceId, Math.floor(acceptedAt / day)].join('/'),
+  );
+  assert.deepEqual([slots.length, new Set(slots).size], [days * robots * 2, days * robots * 2]);
+  // Time of the processor: how long it takes on the clock depends on what else this machine does.
+  const { user, system } = process.cpuUsage(begun);
+  const seconds = (user + system) / 1e6;
+  assert.ok(seconds < 120, `${seconds} s for a month`);
 });
-function worldFor() { return worldOf({ devices, robots: daily, script: { durationMs: 20 * minute } }); }
-import { worldOf } from './fake-control-room/world.ts';

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import type { ApplicationCommand, CommandContext } from 'capataz/server';
-import { type settings as declared, storedSettings, tablesPlace } from '../declared.ts';
 import type { LauncherSettings } from '../config/settings.ts';
+import { type settings as declared, storedSettings, tablesPlace } from '../declared.ts';
 import type { Moment } from '../tables/assignments.ts';
 import { type Database, type Db, openDatabase } from '../tables/database.ts';
 

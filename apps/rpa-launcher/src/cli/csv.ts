@@ -1,6 +1,6 @@
+import { CapatazError } from 'capataz';
 import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
-import { CapatazError } from 'capataz';
 import { z } from 'zod';
 import type { Moment } from '../tables/assignments.ts';
 import { type Db, inTransaction } from '../tables/database.ts';
@@ -98,7 +98,9 @@ export async function importSchedules(
     const where = `${file} line ${index + 2}`;
     const read = line.safeParse(record);
     if (!read.success) {
-      const issues = read.error.issues.map((one) => `${where}: ${one.path.join('.')}: ${one.message}`);
+      const issues = read.error.issues.map(
+        (one) => `${where}: ${one.path.join('.')}: ${one.message}`,
+      );
       problems.push(...issues);
       continue;
     }

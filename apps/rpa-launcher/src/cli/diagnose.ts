@@ -54,7 +54,12 @@ async function notDeployed(tables: Tables, { verdicts }: Seen, isMeant: IsMeant)
   const trouble = await db
     .selectFrom('Avisos')
     .select('Mensaje')
-    .where('Tipo', 'in', ['control_room_down', 'credentials_rejected', 'database_down', 'cycle_failed'])
+    .where('Tipo', 'in', [
+      'control_room_down',
+      'credentials_rejected',
+      'database_down',
+      'cycle_failed',
+    ])
     .execute();
   return [
     ...(window === null ? [] : [`deployments pause until ${inZone(window.end, settings.zone)}`]),
@@ -76,13 +81,17 @@ async function notUpdated(tables: Tables, { open }: Seen, isMeant: IsMeant) {
     ...running.flatMap(({ id, state, input, record }) => {
       const where = `${input.robot} on ${input.device} (${id})`;
       if (state === 'SIN_CONFIRMAR')
-        return [`${where}: nobody knows whether it was deployed; ${record.absences} look-ups found nothing`];
+        return [
+          `${where}: nobody knows whether it was deployed; ${record.absences} look-ups found nothing`,
+        ];
       if (state === 'UNKNOWN')
         return [
           `${where}: the Control Room says UNKNOWN since ${inZone(record.firstUnknownAt, settings.zone)}; it is asked again each cycle`,
         ];
       if (record.misses > 0)
-        return [`${where}: the Control Room did not know ${record.deploymentId} ${record.misses} times`];
+        return [
+          `${where}: the Control Room did not know ${record.deploymentId} ${record.misses} times`,
+        ];
       return [];
     }),
   ];
@@ -106,7 +115,9 @@ async function refusing({ db, settings }: Tables, isMeant: IsMeant) {
       device === undefined
         ? 'the device is unknown'
         : `${device.EstadoA360 ?? 'no state'}, license ${device.Licencia ?? 'none'}, ${device.Activo_SAM === 1 ? 'switched on' : 'switched off'}`;
-    return [`${Clave}: ${Veces} cycles, last at ${inZone(UltimoUtc, settings.zone)}; ${facts}; ${Mensaje}`];
+    return [
+      `${Clave}: ${Veces} cycles, last at ${inZone(UltimoUtc, settings.zone)}; ${facts}; ${Mensaje}`,
+    ];
   });
 }
 

@@ -5,9 +5,9 @@ import { z } from 'zod';
 import { Executions } from '../cycles/executions.ts';
 import { blueprintName } from '../execution/blueprint.ts';
 import { type ExecutionInput, hostOf } from '../execution/record.ts';
+import { idleAssignments } from '../planning/idle.ts';
 import { localText } from '../planning/local-time.ts';
 import type { OpenExecution } from '../planning/model.ts';
-import { idleAssignments } from '../planning/idle.ts';
 import { pauseOf } from '../planning/pause.ts';
 import { plan } from '../planning/plan.ts';
 import { readPlanTables } from '../tables/plan-tables.ts';
@@ -123,7 +123,8 @@ const runOptions = z.object({ input: z.string().optional() });
 export function runNowCommand(parts: CommandParts): LauncherCommand {
   return {
     name: 'run-now <robot> <device>',
-    description: 'Deploy a robot as soon as the device is free, outside the pause, for an hour at most.',
+    description:
+      'Deploy a robot as soon as the device is free, outside the pause, for an hour at most.',
     options: [{ flags: '--input <json>', description: 'Bot input in place of the robot’s own.' }],
     run: ({ client, ...context }) =>
       withTables(context, parts, async ({ db, moment, by }) => {
@@ -169,7 +170,11 @@ export function releaseCommand(parts: CommandParts): LauncherCommand {
 
 function steering(
   parts: CommandParts,
-  words: { readonly name: string; readonly signal: 'parar' | 'liberar'; readonly description: string },
+  words: {
+    readonly name: string;
+    readonly signal: 'parar' | 'liberar';
+    readonly description: string;
+  },
 ): LauncherCommand {
   const { name, signal, description } = words;
   return {
@@ -183,7 +188,10 @@ function steering(
         const one = executionNamed(await executions.open(), text);
         const [told] = await executions.tell([{ jobId: one.id, name: signal, data: { by } }]);
         if (told !== 'taken')
-          throw new CapatazError('SIGNAL_REFUSED', `${one.id} is ${one.state}, which takes no ${signal}`);
+          throw new CapatazError(
+            'SIGNAL_REFUSED',
+            `${one.id} is ${one.state}, which takes no ${signal}`,
+          );
         context.print.line(one.id);
       }),
   };

@@ -88,7 +88,10 @@ export function devicesCommand(parts: CommandParts): LauncherCommand {
     needsServer: false,
     options: [
       { flags: '--active <on|off>', description: 'Your switch: a synchronisation never moves it.' },
-      { flags: '--pool <name>', description: 'Put it into a pool, which is made if needed; "" for none.' },
+      {
+        flags: '--pool <name>',
+        description: 'Put it into a pool, which is made if needed; "" for none.',
+      },
     ],
     run: (context) =>
       withTables(context, parts, async ({ db, moment, by }) => {
@@ -113,7 +116,15 @@ export function devicesCommand(parts: CommandParts): LauncherCommand {
           .orderBy('e.Equipo')
           .execute();
         const shown = rows.filter((row) => device === null || row.EquipoId === device.EquipoId);
-        const columns = ['EquipoId', 'Equipo', 'UserName', 'Licencia', 'Activo_SAM', 'EstadoA360', 'Pool'];
+        const columns = [
+          'EquipoId',
+          'Equipo',
+          'UserName',
+          'Licencia',
+          'Activo_SAM',
+          'EstadoA360',
+          'Pool',
+        ];
         show(context, columns, shown);
       }),
   };
@@ -128,7 +139,8 @@ const assignOptions = z.object({
 export function assignCommand(parts: CommandParts): LauncherCommand {
   return {
     name: 'assign [robot] [devices...]',
-    description: 'Assign a robot to devices without a schedule, for online robots; or list assignments.',
+    description:
+      'Assign a robot to devices without a schedule, for online robots; or list assignments.',
     needsServer: false,
     options: [
       { flags: '--pool <name>', description: 'To every device of this pool.' },
@@ -157,7 +169,14 @@ export function assignCommand(parts: CommandParts): LauncherCommand {
           .orderBy('r.Robot')
           .orderBy('e.Equipo')
           .execute();
-        const columns = ['Robot', 'Equipo', 'ProgramacionId', 'Reservado', 'AsignadoPor', 'FechaAsignacion'];
+        const columns = [
+          'Robot',
+          'Equipo',
+          'ProgramacionId',
+          'Reservado',
+          'AsignadoPor',
+          'FechaAsignacion',
+        ];
         show(context, columns, rows);
       }),
   };

@@ -66,7 +66,10 @@ export function scheduleCommand(parts: CommandParts): LauncherCommand {
       { flags: '--at <HH:MM>', description: 'add: the hour, in the launcher’s zone.' },
       { flags: '--tolerance <minutes>', description: 'add: how late it may start. Default 60.' },
       { flags: '--days <days>', description: 'add: weekly, on days like Lu,Mi,Vi.' },
-      { flags: '--day <day>', description: 'add: monthly, on this day; a month without it has none.' },
+      {
+        flags: '--day <day>',
+        description: 'add: monthly, on this day; a month without it has none.',
+      },
       { flags: '--date <date>', description: 'add: once, on a date like 2026-03-31.' },
       { flags: '--from-day <day>', description: 'add: monthly from this day, with --to-day.' },
       { flags: '--to-day <day>', description: 'add: monthly up to this day.' },

@@ -1,9 +1,9 @@
 import { UsageError } from 'capataz/server';
+import { Executions } from '../cycles/executions.ts';
 import { activeStates } from '../execution/states.ts';
 import { pauseOf } from '../planning/pause.ts';
 import { restoreAssignment } from '../tables/assignments.ts';
 import { type CommandParts, type LauncherCommand, show, withTables } from './context.ts';
-import { Executions } from '../cycles/executions.ts';
 import { diagnose } from './diagnose.ts';
 import { inZone, verdictsNow } from './executions.ts';
 
@@ -17,7 +17,10 @@ export function statusCommand(parts: CommandParts): LauncherCommand {
         executions.connect(() => client);
         const open = await executions.open();
         const cycles = await db.selectFrom('Ciclos').selectAll().orderBy('Ciclo').execute();
-        const devices = await db.selectFrom('Equipos').select(['Activo_SAM', 'Conectado']).execute();
+        const devices = await db
+          .selectFrom('Equipos')
+          .select(['Activo_SAM', 'Conectado'])
+          .execute();
         const alerts = await db.selectFrom('Avisos').selectAll().execute();
         const window = pauseOf(settings)?.at(moment.now) ?? null;
         const states = Object.entries(Object.groupBy(open, ({ state }) => state));
@@ -35,15 +38,29 @@ export function statusCommand(parts: CommandParts): LauncherCommand {
             vueltas: one.Vueltas,
             resultado: one.Resultado,
           })),
-          avisos: alerts.map(({ Tipo, Clave, Mensaje, Veces }) => ({ Tipo, Clave, Veces, Mensaje })),
+          avisos: alerts.map(({ Tipo, Clave, Mensaje, Veces }) => ({
+            Tipo,
+            Clave,
+            Veces,
+            Mensaje,
+          })),
         };
         if (context.asJson) return context.print.json(document);
         const { equipos } = document;
         context.print.fields([
           ['pausa', document.pausa === null ? 'no' : `hasta ${document.pausa}`],
-          ['equipos', `${equipos.total}, activos ${equipos.activos}, conectados ${equipos.conectados}`],
-          ['en curso', String(open.filter(({ state }) => activeStates.some((one) => one === state)).length)],
-          ['estados', states.map(([state, list = []]) => `${state} ${list.length}`).join(', ') || '-'],
+          [
+            'equipos',
+            `${equipos.total}, activos ${equipos.activos}, conectados ${equipos.conectados}`,
+          ],
+          [
+            'en curso',
+            String(open.filter(({ state }) => activeStates.some((one) => one === state)).length),
+          ],
+          [
+            'estados',
+            states.map(([state, list = []]) => `${state} ${list.length}`).join(', ') || '-',
+          ],
         ]);
         show(context, ['ciclo', 'fin', 'vueltas', 'resultado'], document.ciclos);
         if (document.avisos.length > 0)
@@ -80,7 +97,14 @@ export function restoreCommand(parts: CommandParts): LauncherCommand {
           Retirada: inZone(row.RetiradaUtc, moment.zone),
           Restaurada: inZone(row.RestauradaUtc, moment.zone),
         }));
-        const columns = ['RetiradaId', 'Robot', 'Equipo', 'ProgramacionId', 'Retirada', 'Restaurada'];
+        const columns = [
+          'RetiradaId',
+          'Robot',
+          'Equipo',
+          'ProgramacionId',
+          'Retirada',
+          'Restaurada',
+        ];
         show(context, [...columns, 'Motivo'], shown);
       }),
   };

@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { worldOf } from '../fake-control-room/world.ts';
 import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from '../fixtures/tables.ts';
-import { day, hour, minute, mondayAt8, second, World, type WorldOptions } from '../fixtures/world.ts';
+import {
+  day,
+  hour,
+  minute,
+  mondayAt8,
+  second,
+  World,
+  type WorldOptions,
+} from '../fixtures/world.ts';
 import type { Db } from '../tables/database.ts';
 
 const justBeforeNine = mondayAt8 + hour - 5 * second;
@@ -57,7 +65,12 @@ test('LH-9: 23:50 with a device that is busy until 00:10 runs once that night, a
       await addRobot(db, { RobotId: 9_002, Robot: 'P002_Robot', PrioridadBalanceo: 1 });
       await addDevice(db);
       await addSchedule(db, { HoraInicio: '23:50', Tolerancia: 60 });
-      await addSchedule(db, { RobotId: 9_002, HoraInicio: '23:50', TipoProgramacion: 'Especifica', FechaEspecifica: '2026-03-02' });
+      await addSchedule(db, {
+        RobotId: 9_002,
+        HoraInicio: '23:50',
+        TipoProgramacion: 'Especifica',
+        FechaEspecifica: '2026-03-02',
+      });
     },
   });
   await world.pass(2 * hour);
@@ -81,7 +94,9 @@ test('L-18, L-65: an online robot runs again in the cycle after its end, for eve
   const { runs } = world.fake;
   assert.ok(runs.length >= 14, `${runs.length} runs of a minute in twenty`);
   for (const [index, run] of runs.entries())
-    assert.ok(index === 0 || run.acceptedAt >= (runs[index - 1]?.endedAt ?? Number.POSITIVE_INFINITY));
+    assert.ok(
+      index === 0 || run.acceptedAt >= (runs[index - 1]?.endedAt ?? Number.POSITIVE_INFINITY),
+    );
 });
 
 test('L-13, B-070: in the pause nothing is deployed and the log says so; the slot runs when it ends', async () => {
@@ -119,7 +134,10 @@ test('LH-6, S-92: a slot that lies wholly in the pause ends OMITIDA, outside Eje
   });
   await world.pass(2 * hour);
   const [job] = await world.jobs();
-  assert.deepEqual([job?.state, job?.data.reason], ['OMITIDA', 'its whole window lies in the pause']);
+  assert.deepEqual(
+    [job?.state, job?.data.reason],
+    ['OMITIDA', 'its whole window lies in the pause'],
+  );
   assert.deepEqual(await world.executions(), []);
   assert.equal(world.alerts.of('slot_skipped').length, 1);
   assert.equal(deploys(world).length, 0);
@@ -157,7 +175,11 @@ test('L-31, S-55, L-59: 412 again and again: as many calls a cycle as the settin
 test('L-37, L-38, L-66: one alert when 412 has lasted for the threshold; a success begins the count anew', async () => {
   const offline = { endpoint: 'deploy', status: 412, body: 'Device is offline' } as const;
   await using world = await World.start({
-    settings: { LANZADOR_UMBRAL_ALERTAS_412: '4', LANZADOR_MAX_REINTENTOS_DEPLOY: '1', ...notSynced },
+    settings: {
+      LANZADOR_UMBRAL_ALERTAS_412: '4',
+      LANZADOR_MAX_REINTENTOS_DEPLOY: '1',
+      ...notSynced,
+    },
     room: {
       ...worldOf({ devices: 1, robots: 1, script: { durationMs: second } }),
       faults: [
@@ -182,7 +204,11 @@ test('L-37, L-38, L-66: one alert when 412 has lasted for the threshold; a succe
   assert.equal(world.alerts.mails.length, mails + 1);
 });
 
-const badRequest = { endpoint: 'deploy', status: 400, body: '{"message":"Variable not found"}' } as const;
+const badRequest = {
+  endpoint: 'deploy',
+  status: 400,
+  body: '{"message":"Variable not found"}',
+} as const;
 
 test('L-32, LH-7: a permanent 400 is one call; the assignment is gone, kept aside with the reason, and can be put back', async () => {
   await using world = await start({ room: { faults: [badRequest] } });
@@ -214,7 +240,10 @@ test('L-33, L-34, S-88: the mail about 400 goes out once a device; another devic
   await world.pass(minute);
   assert.equal(world.alerts.mails.length, 1);
   await world.pass(12 * minute);
-  assert.equal((await world.db.selectFrom('AsignacionesRetiradas').selectAll().execute()).length, 2);
+  assert.equal(
+    (await world.db.selectFrom('AsignacionesRetiradas').selectAll().execute()).length,
+    2,
+  );
   assert.equal(world.alerts.mails.length, 1);
   await world.pass(10 * minute);
   assert.equal(world.alerts.mails.length, 2);
@@ -233,7 +262,9 @@ test('LH-7: many 400 in one cycle take no assignment away, and that is told', as
 test('LH-7, LH-15: where the Control Room refuses our token nobody loses an assignment or a slot', async () => {
   await using world = await start({
     room: {
-      faults: [{ endpoint: 'deploy', status: 400, body: '{"message":"Access token expired"}', times: 4 }],
+      faults: [
+        { endpoint: 'deploy', status: 400, body: '{"message":"Access token expired"}', times: 4 },
+      ],
     },
   });
   await world.pass(5 * minute);
@@ -352,7 +383,13 @@ test('LH-26: every row ends in a result: a page of HTML, an empty body, no id, a
   });
   await world.pass(20 * second);
   const states = (await world.jobs()).map(({ state }) => state);
-  assert.deepEqual(states, ['SIN_CONFIRMAR', 'DEPLOY_FAILED', 'SIN_CONFIRMAR', 'SIN_CONFIRMAR', 'DEPLOYED']);
+  assert.deepEqual(states, [
+    'SIN_CONFIRMAR',
+    'DEPLOY_FAILED',
+    'SIN_CONFIRMAR',
+    'SIN_CONFIRMAR',
+    'DEPLOYED',
+  ]);
 });
 
 test('L-39, LH-26: parameters of a robot go before the default input; what is no input is told and passed over', async () => {
@@ -364,7 +401,11 @@ test('L-39, LH-26: parameters of a robot go before the default input; what is no
         .set({ Parametros: '{"in_Cliente":{"type":"STRING","string":"ACME"}}' })
         .where('RobotId', '=', 9_001)
         .execute();
-      await db.updateTable('Robots').set({ Parametros: '{oops' }).where('RobotId', '=', 9_002).execute();
+      await db
+        .updateTable('Robots')
+        .set({ Parametros: '{oops' })
+        .where('RobotId', '=', 9_002)
+        .execute();
     },
   });
   await world.pass(20 * second);
@@ -405,7 +446,11 @@ test('S-90: a cycle that changes nothing writes nothing but its counter', async 
   await using world = await World.start({ prepare: dailyAtNine });
   await world.pass(minute);
   const counters = () =>
-    world.db.selectFrom('Ciclos').select('Vueltas').where('Ciclo', '=', 'desplegador').executeTakeFirst();
+    world.db
+      .selectFrom('Ciclos')
+      .select('Vueltas')
+      .where('Ciclo', '=', 'desplegador')
+      .executeTakeFirst();
   const before = await counters();
   const position = await world.db.selectFrom('Posiciones').selectAll().execute();
   await world.pass(10 * minute);

@@ -2,10 +2,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { signedJob } from '../callbacks/signature.ts';
-import { activeStates, finalStates, isActive, isFinal, reportedState } from '../execution/states.ts';
+import {
+  activeStates,
+  finalStates,
+  isActive,
+  isFinal,
+  reportedState,
+} from '../execution/states.ts';
 import { type RobotScript, worldOf } from '../fake-control-room/world.ts';
 import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from '../fixtures/tables.ts';
-import { day, hour, minute, mondayAt8, second, World, type WorldOptions } from '../fixtures/world.ts';
+import {
+  day,
+  hour,
+  minute,
+  mondayAt8,
+  second,
+  World,
+  type WorldOptions,
+} from '../fixtures/world.ts';
 
 const justBeforeNine = mondayAt8 + hour - 5 * second;
 /** Cycles that are far apart, for tests that last days. */
@@ -37,21 +51,33 @@ async function onlyJob(world: World) {
 
 test('L-51, LH-25: thirteen states, each active, final or UNKNOWN; whatever asks looks in one table', () => {
   assert.deepEqual([...activeStates, ...finalStates, 'UNKNOWN', 'UPDATE'].length, 13);
-  for (const state of activeStates) assert.deepEqual([isActive(state), isFinal(state)], [true, false]);
-  for (const state of finalStates) assert.deepEqual([isActive(state), isFinal(state)], [false, true]);
+  for (const state of activeStates)
+    assert.deepEqual([isActive(state), isFinal(state)], [true, false]);
+  for (const state of finalStates)
+    assert.deepEqual([isActive(state), isFinal(state)], [false, true]);
   assert.equal(reportedState('UPDATE'), 'RUNNING');
   assert.equal(reportedState('run_timed_out'), 'RUN_TIMED_OUT');
   assert.equal(reportedState('BOTSTORE_PACKAGE_INSTALLED'), null);
 });
 
-for (const end of ['COMPLETED', 'RUN_FAILED', 'DEPLOY_FAILED', 'RUN_ABORTED', 'RUN_TIMED_OUT'] as const)
+for (const end of [
+  'COMPLETED',
+  'RUN_FAILED',
+  'DEPLOY_FAILED',
+  'RUN_ABORTED',
+  'RUN_TIMED_OUT',
+] as const)
   test(`L-42, L-50, L-52: the reconciler stores the end ${end} without any callback, and the device is free`, async () => {
     await using world = await start({ end, durationMs: minute });
     await world.pass(16 * minute);
     const row = await execution(world);
     assert.deepEqual([row.Estado, row.CallbackInfo], [end, null]);
     assert.match(row.FechaFin ?? '', /^2026-03-02 09:01:1/);
-    await world.db.updateTable('Robots').set({ EsOnline: 1 }).where('RobotId', '=', 9_002).execute();
+    await world.db
+      .updateTable('Robots')
+      .set({ EsOnline: 1 })
+      .where('RobotId', '=', 9_002)
+      .execute();
     await assign(world.db, { RobotId: 9_002, EquipoId: 101 });
     await world.pass(20 * second);
     assert.equal(world.fake.runs.length, 2);
@@ -87,7 +113,12 @@ test('L-48: what the Control Room says in UTC stands in the tables in the time o
 test('S-85: dates for people are local, what decides is the instant, and a deployment that never was has an id of our own', async () => {
   await using world = await start(
     {},
-    { room: { ...worldOf({ devices: 1, robots: 1 }), faults: [{ endpoint: 'deploy', status: 400, body: '{}' }] } },
+    {
+      room: {
+        ...worldOf({ devices: 1, robots: 1 }),
+        faults: [{ endpoint: 'deploy', status: 400, body: '{}' }],
+      },
+    },
   );
   await world.pass(minute);
   const row = await execution(world);
@@ -126,7 +157,10 @@ for (const isBack of [false, true])
     await using world = await start(
       { durationMs: null, unknown: { afterMs: minute, forMs } },
       {
-        settings: { LANZADOR_INTERVALO_CONCILIACION_SEG: '10800', LANZADOR_INTERVALO_LANZAMIENTO_SEG: '60' },
+        settings: {
+          LANZADOR_INTERVALO_CONCILIACION_SEG: '10800',
+          LANZADOR_INTERVALO_LANZAMIENTO_SEG: '60',
+        },
         prepare: async (db) => {
           await dailyAtNine(db);
           await addRobot(db, { RobotId: 9_002, Robot: 'P002_Robot' });
@@ -183,12 +217,18 @@ async function later(world: World, ms: number): Promise<World> {
 const kept = { config: { storeUrl: null }, databaseUrl: 'file' } as const;
 
 test('L-47, L-67, S-55: without a positive sign for 30 days a run ends as UNKNOWN: not after 29, and after 31', async () => {
-  await using world = await start({ durationMs: null, unknown: { afterMs: 20 * minute, forMs: null } }, kept);
+  await using world = await start(
+    { durationMs: null, unknown: { afterMs: 20 * minute, forMs: null } },
+    kept,
+  );
   await world.pass(31 * minute);
   const unknown = await execution(world);
   assert.deepEqual([unknown.Estado, unknown.FechaFin], ['UNKNOWN', null]);
   const after29 = await later(world, 29 * day);
-  assert.deepEqual([(await execution(after29)).Estado, (await execution(after29)).FechaFin], ['UNKNOWN', null]);
+  assert.deepEqual(
+    [(await execution(after29)).Estado, (await execution(after29)).FechaFin],
+    ['UNKNOWN', null],
+  );
   const after30 = await later(after29, day - hour);
   assert.equal((await execution(after30)).FechaFin, null);
   const after31 = await later(after30, day);
@@ -261,7 +301,10 @@ test('S-86, LH-12, B-071: without the key, or with a foreign proof, nothing is t
     await callback(world, id, body, { 'x-authorization': 'wrong' }),
     await callback(world, null, body, { 'x-capataz-job': `${id}.forged` }),
   ];
-  assert.deepEqual(refused.map(({ status }) => status), [401, 401, 401]);
+  assert.deepEqual(
+    refused.map(({ status }) => status),
+    [401, 401, 401],
+  );
   assert.equal((await callback(world, id, { oops: 1 })).status, 400);
   assert.equal((await onlyJob(world)).ended_at, null);
   const late = await callback(world, id, body, { authorization: 'Bearer spent-long-ago' });
@@ -361,7 +404,9 @@ for (const status of [500, 502, 503, 504])
     const [first, again] = world.fake.calls.seen('deploy');
     assert.ok((again?.at ?? 0) - (first?.at ?? 0) >= 180 * second);
     assert.equal(world.fake.runs.length, 1);
-    const names = world.fake.calls.seen('deploy').map(({ body }) => JSON.parse(body).automationName);
+    const names = world.fake.calls
+      .seen('deploy')
+      .map(({ body }) => JSON.parse(body).automationName);
     assert.equal(new Set(names).size, 2);
   });
 
@@ -400,7 +445,11 @@ test('L-35: a connection that is refused has sent nothing: it is tried again at 
 });
 
 test('B-067: a deployment that waits in a queue for hours holds its device, runs once, and a start in the pause is shown', async () => {
-  const { devices, ...rest } = worldOf({ devices: 1, robots: 1, script: { durationMs: 5 * minute } });
+  const { devices, ...rest } = worldOf({
+    devices: 1,
+    robots: 1,
+    script: { durationMs: 5 * minute },
+  });
   await using world = await start(
     {},
     {
@@ -435,16 +484,22 @@ test('S-94: a run that takes much longer than usual is told once', async () => {
 });
 
 test('LH-5: a Control Room whose clock is away from ours is told; ends are its own, all else is decided by our clock', async () => {
-  await using world = await start({}, {
-    room: { ...worldOf({ devices: 1, robots: 1 }), switches: { clockAheadMs: 90 * second } },
-  });
+  await using world = await start(
+    {},
+    {
+      room: { ...worldOf({ devices: 1, robots: 1 }), switches: { clockAheadMs: 90 * second } },
+    },
+  );
   await world.pass(16 * minute);
   assert.ok(world.alerts.of('clock_skew').length >= 1);
   assert.equal(world.fake.runs.length, 1);
 });
 
 test('LH-22: a schedule that is made inside its own window fires at once', async () => {
-  await using world = await start({}, { now: justBeforeNine + 20 * minute, prepare: async () => {} });
+  await using world = await start(
+    {},
+    { now: justBeforeNine + 20 * minute, prepare: async () => {} },
+  );
   await world.pass(minute);
   await addSchedule(world.db, { HoraInicio: '09:00' });
   await world.pass(30 * second);
@@ -454,11 +509,14 @@ test('LH-22: a schedule that is made inside its own window fires at once', async
 test('S-94: runs that ended go into the history after a day, and are forgotten there later', async () => {
   await using world = await start(
     {},
-    { settings: { ...slowly, LANZADOR_HISTORICO_DIAS: '3' }, prepare: async (db) => {
-      await addRobot(db);
-      await addDevice(db);
-      await addSchedule(db, { TipoProgramacion: 'Especifica', FechaEspecifica: '2026-03-02' });
-    } },
+    {
+      settings: { ...slowly, LANZADOR_HISTORICO_DIAS: '3' },
+      prepare: async (db) => {
+        await addRobot(db);
+        await addDevice(db);
+        await addSchedule(db, { TipoProgramacion: 'Especifica', FechaEspecifica: '2026-03-02' });
+      },
+    },
   );
   await world.pass(2 * day);
   assert.deepEqual(await world.executions(), []);

@@ -46,7 +46,8 @@ function idleReason(
   { isActive, isOnline, isScheduled }: Facts,
 ): string | null {
   if (!isActive) return 'the robot is not active';
-  if (!isScheduled) return isOnline ? null : 'the robot is not online, and the assignment has no schedule';
+  if (!isScheduled)
+    return isOnline ? null : 'the robot is not online, and the assignment has no schedule';
   if (schedule === null) return 'its schedule is gone';
   if (schedule.Activo !== 1) return 'the schedule is not active';
   if (schedule.EsCiclico === 1) {

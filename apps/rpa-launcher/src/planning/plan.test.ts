@@ -55,7 +55,8 @@ function execution(state: string, record = {}, words = {}): OpenExecution {
   };
 }
 
-const reasons = (changes: Partial<PlanInput>) => plan(input(changes)).waits.map((one) => one.reason);
+const reasons = (changes: Partial<PlanInput>) =>
+  plan(input(changes)).waits.map((one) => one.reason);
 
 for (const state of [...activeStates, 'DESPLEGANDO', 'SIN_CONFIRMAR', 'UNKNOWN'])
   test(`L-19, S-87: a device with an execution in ${state} gets nothing, by its host name in whatever case`, () => {
@@ -117,7 +118,11 @@ test('LH-17: a device that is switched off, away, in a closed pool or unknown is
 
 test('L-21: of several that are due on a device one goes: scheduled before online, then priority, then hour', () => {
   const all = input({
-    robots: [robot(1), robot(2, { PrioridadBalanceo: 5 }), robot(3, { EsOnline: 1, PrioridadBalanceo: 1 })],
+    robots: [
+      robot(1),
+      robot(2, { PrioridadBalanceo: 5 }),
+      robot(3, { EsOnline: 1, PrioridadBalanceo: 1 }),
+    ],
     schedules: [schedule(3, 1), schedule(4, 2, { HoraInicio: '08:30' })],
     assignments: [scheduled(1, 7, 3), scheduled(2, 7, 4), online(3, 7)],
   });
@@ -158,7 +163,9 @@ test('cyclic schedules keep their interval from the end of one run to the next, 
     schedules: [schedule(3, 1, { EsCiclico: 1, IntervaloEntreEjecuciones: 10, HoraFin: '18:00' })],
   };
   const after = (ms: number) =>
-    plan(input({ ...cyclic, lastEnds: new Map([['1/pc-7', nine + 60_000 - ms]]), now: nine + 60_000 }));
+    plan(
+      input({ ...cyclic, lastEnds: new Map([['1/pc-7', nine + 60_000 - ms]]), now: nine + 60_000 }),
+    );
   assert.equal(after(599_999).deploys.length, 0);
   assert.equal(after(600_000).deploys.length, 1);
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noSchedule } from '../fixtures/tables.ts';
 import { localText } from './local-time.ts';
-import { isAllInPause, pauseOf } from './pause.ts';
 import { overlaps } from './overlap.ts';
+import { isAllInPause, pauseOf } from './pause.ts';
 import { cyclicWindowAt, daysOf, type Schedule, slotsAt, slotsBetween } from './slots.ts';
 
 const zone = 'America/Argentina/Buenos_Aires';
@@ -23,10 +23,13 @@ function datesOf(one: Schedule, from: string, to: string, inZone = zone): string
 test('L-16: a slot is open from its hour to the end of its tolerance, both included, and not a second more', () => {
   const one = schedule();
   const open = (time: string): boolean => slotsAt(one, at(`2026-03-02T${time}`), zone).length === 1;
-  assert.deepEqual(
-    ['08:59:59', '09:00:00', '09:59:59', '10:00:00', '10:00:01'].map(open),
-    [false, true, true, true, false],
-  );
+  assert.deepEqual(['08:59:59', '09:00:00', '09:59:59', '10:00:00', '10:00:01'].map(open), [
+    false,
+    true,
+    true,
+    true,
+    false,
+  ]);
 });
 
 test('L-17: weekly, monthly, range and dated schedules come on their days alone', () => {

@@ -7,7 +7,13 @@ import { freeForBalancing, type Moment } from './assignments.ts';
 import { audit } from './audit.ts';
 import { type Db, inTransaction } from './database.ts';
 
-export const scheduleTypes = ['Diaria', 'Semanal', 'Mensual', 'Especifica', 'RangoMensual'] as const;
+export const scheduleTypes = [
+  'Diaria',
+  'Semanal',
+  'Mensual',
+  'Especifica',
+  'RangoMensual',
+] as const;
 
 export type NewSchedule = Omit<Schedule, 'ProgramacionId' | 'Activo'>;
 
@@ -45,7 +51,8 @@ export function scheduleProblems(one: NewSchedule): string[] {
     if (one.HoraFin !== null && !isTime(one.HoraFin)) say('HoraFin', `"${one.HoraFin}" is no time`);
     if (one.HoraFin === one.HoraInicio) say('HoraFin', 'is HoraInicio: leave it out for all day');
     const interval = one.IntervaloEntreEjecuciones;
-    if (interval !== null && interval < 1) say('IntervaloEntreEjecuciones', 'is less than 1 minute');
+    if (interval !== null && interval < 1)
+      say('IntervaloEntreEjecuciones', 'is less than 1 minute');
   }
   return problems;
 }
@@ -121,7 +128,11 @@ export async function deviceIds(db: Db, hosts: readonly string[]): Promise<numbe
   return [...new Set(hosts.flatMap((host) => known.get(hostOf(host)) ?? []))];
 }
 
-async function refuseOverlaps(db: Db, schedule: NewSchedule, ids: readonly number[]): Promise<void> {
+async function refuseOverlaps(
+  db: Db,
+  schedule: NewSchedule,
+  ids: readonly number[],
+): Promise<void> {
   const rows = await db
     .selectFrom('Programaciones as p')
     .innerJoin('Asignaciones as a', 'a.ProgramacionId', 'p.ProgramacionId')
@@ -135,7 +146,9 @@ async function refuseOverlaps(db: Db, schedule: NewSchedule, ids: readonly numbe
   const own = { ...schedule, ProgramacionId: 0, Activo: 1 };
   const conflicts = rows
     .filter((other) => overlaps(own, other))
-    .map((one) => `${one.Equipo}: schedule ${one.ProgramacionId} of ${one.Robot} at ${one.HoraInicio}`);
+    .map(
+      (one) => `${one.Equipo}: schedule ${one.ProgramacionId} of ${one.Robot} at ${one.HoraInicio}`,
+    );
   if (conflicts.length === 0) return;
   const message = `its window overlaps others on the same device:\n${conflicts.join('\n')}`;
   throw new CapatazError('VALIDATION_FAILED', message, { conflicts });

@@ -1,10 +1,10 @@
 import { CapatazError } from 'capataz';
+import { hostOf } from '../execution/record.ts';
 import { localText } from '../planning/local-time.ts';
 import { freeForBalancing, type Moment } from './assignments.ts';
 import { audit } from './audit.ts';
 import { type Db, inTransaction } from './database.ts';
 import { deviceIds } from './schedules.ts';
-import { hostOf } from '../execution/record.ts';
 
 type By = Moment & { readonly by: string };
 
@@ -187,6 +187,7 @@ export async function devicesOfPool(db: Db, name: string): Promise<string[]> {
     .select('e.Equipo')
     .where('p.Nombre', '=', name)
     .execute();
-  if (rows.length === 0) throw new CapatazError('NOT_FOUND', `there is no device in pool "${name}"`);
+  if (rows.length === 0)
+    throw new CapatazError('NOT_FOUND', `there is no device in pool "${name}"`);
   return rows.map(({ Equipo }) => Equipo);
 }
