@@ -89,6 +89,15 @@ export class RpaSite implements AsyncDisposable {
     this.#launcher = null;
   }
 
+  /** @returns what a command wrote @throws Error with what it said where it ended badly */
+  async typed(words: readonly string[]): Promise<string> {
+    const args = [...words, '--data-dir', join(this.folder, 'data')];
+    const command = new StartedProgram(program, args, this.folder);
+    const code = await command.ended();
+    if (code !== 0) throw new Error(`${words.join(' ')}: ${code}: ${command.stderr}`);
+    return command.stdout;
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#launcher?.child.kill(name);
   }

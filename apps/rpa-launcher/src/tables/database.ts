@@ -103,3 +103,8 @@ export async function ping({ db }: Pick<Database, 'db'>): Promise<void> {
 export function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
   return db.isTransaction ? work(db) : db.transaction().execute(work);
 }
+
+/** SQL Server tells what it has inserted by another clause than the others. */
+export function hasOutput(db: Db): boolean {
+  return db.getExecutor().adapter.supportsOutput === true;
+}

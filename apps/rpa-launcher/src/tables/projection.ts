@@ -95,37 +95,36 @@ async function putRow(db: Db, row: Row): Promise<void> {
   if (past === undefined) await db.insertInto('Ejecuciones').values(row).execute();
 }
 
-const batch = 1_000;
+const batch = 200;
 
 /** Moves what ended a while ago into the history, and forgets what is old there. */
 export async function tidyExecutions(
   db: Db,
   { now, moveAfterMs, keepMs }: { now: number; moveAfterMs: number; keepMs: number },
 ): Promise<number> {
-  let moved = 0;
-  for (let count = batch; count === batch; moved += count) {
-    count = await moveSome(db, now - moveAfterMs);
-  }
+  const ended = await db
+    .selectFrom('Ejecuciones')
+    .select('EjecucionId')
+    .where('FechaFinUtc', '<', now - moveAfterMs)
+    .orderBy('FechaFinUtc')
+    .execute();
+  const ids = ended.map(({ EjecucionId }) => EjecucionId);
+  for (let at = 0; at < ids.length; at += batch) await moveSome(db, ids.slice(at, at + batch));
   await db
     .deleteFrom('Ejecuciones_Historico')
     .where('FechaFinUtc', '<', now - keepMs)
     .execute();
-  return moved;
+  return ids.length;
 }
 
-async function moveSome(db: Db, endedBefore: number): Promise<number> {
-  return inTransaction(db, async (tx) => {
+async function moveSome(db: Db, ids: readonly number[]): Promise<void> {
+  await inTransaction(db, async (tx) => {
     const rows = await tx
       .selectFrom('Ejecuciones')
       .selectAll()
-      .where('FechaFinUtc', '<', endedBefore)
-      .orderBy('FechaFinUtc')
-      .limit(batch)
+      .where('EjecucionId', 'in', ids)
       .execute();
     for (const row of rows) await tx.insertInto('Ejecuciones_Historico').values(row).execute();
-    const ids = rows.map(({ EjecucionId }) => EjecucionId);
-    if (ids.length > 0)
-      await tx.deleteFrom('Ejecuciones').where('EjecucionId', 'in', ids).execute();
-    return rows.length;
+    await tx.deleteFrom('Ejecuciones').where('EjecucionId', 'in', ids).execute();
   });
 }

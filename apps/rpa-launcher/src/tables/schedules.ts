@@ -5,7 +5,7 @@ import { overlaps } from '../planning/overlap.ts';
 import { daysOf, type Schedule } from '../planning/slots.ts';
 import { freeForBalancing, type Moment } from './assignments.ts';
 import { audit } from './audit.ts';
-import { type Db, inTransaction } from './database.ts';
+import { type Db, hasOutput, inTransaction } from './database.ts';
 
 export const scheduleTypes = [
   'Diaria',
@@ -89,11 +89,13 @@ export async function createSchedule(db: Db, wish: ScheduleWish, moment: Moment)
     const ids = await deviceIds(tx, devices);
     await refuseOverlaps(tx, schedule, ids);
     const now = localText(moment.now, moment.zone);
-    const { ProgramacionId } = await tx
+    const insert = tx
       .insertInto('Programaciones')
-      .values({ ...schedule, Activo: 1, FechaCreacion: now, FechaModificacion: now })
-      .returning('ProgramacionId')
-      .executeTakeFirstOrThrow();
+      .values({ ...schedule, Activo: 1, FechaCreacion: now, FechaModificacion: now });
+    const { ProgramacionId } = await (hasOutput(tx)
+      ? insert.output('inserted.ProgramacionId')
+      : insert.returning('ProgramacionId')
+    ).executeTakeFirstOrThrow();
     for (const EquipoId of ids)
       await tx
         .insertInto('Asignaciones')

@@ -3,7 +3,7 @@ import { hostOf } from '../execution/record.ts';
 import { localText } from '../planning/local-time.ts';
 import { freeForBalancing, type Moment } from './assignments.ts';
 import { audit } from './audit.ts';
-import { type Db, inTransaction } from './database.ts';
+import { type Db, hasOutput, inTransaction } from './database.ts';
 import { deviceIds } from './schedules.ts';
 
 type By = Moment & { readonly by: string };
@@ -104,16 +104,16 @@ async function poolNamed(db: Db, name: string, { now, zone }: Moment): Promise<n
     .where('Nombre', '=', name)
     .executeTakeFirst();
   if (known !== undefined) return known.PoolId;
-  const made = await db
-    .insertInto('Pools')
-    .values({
-      Nombre: name,
-      Descripcion: null,
-      FechaCreacion: localText(now, zone),
-      FechaModificacion: null,
-    })
-    .returning('PoolId')
-    .executeTakeFirstOrThrow();
+  const insert = db.insertInto('Pools').values({
+    Nombre: name,
+    Descripcion: null,
+    FechaCreacion: localText(now, zone),
+    FechaModificacion: null,
+  });
+  const made = await (hasOutput(db)
+    ? insert.output('inserted.PoolId')
+    : insert.returning('PoolId')
+  ).executeTakeFirstOrThrow();
   return made.PoolId;
 }
 
