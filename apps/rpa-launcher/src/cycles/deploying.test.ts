@@ -143,7 +143,7 @@ test('LH-6, S-92: a slot that lies wholly in the pause ends OMITIDA, outside Eje
   assert.equal(deploys(world).length, 0);
 });
 
-test('L-30: 412, then 200: two calls with the delay between them, and one row', async () => {
+test('L-29, L-30: 412, then 200: two calls with the delay between them, one row, and the attempt in the log line', async () => {
   await using world = await start({
     room: { faults: [{ endpoint: 'deploy', status: 412, body: 'Device is offline', times: 1 }] },
   });
