@@ -2,9 +2,11 @@
  * `npm run demo:coding-tasks [-- --rabbitmq [url]]`: a task from its prompt to a tested change. Every
  * line that begins with `$` is a command that you could type.
  */
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { removeTraces } from './broker.ts';
 import { output, ServiceProcess, typed } from './programs.ts';
 import { git, openShop } from './shop.ts';
 
@@ -12,6 +14,8 @@ const [mode, url = 'amqp://guest:guest@127.0.0.1:5672'] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'capataz-coding-demo-'));
 const { repository, script } = openShop(folder);
 const services: ServiceProcess[] = [];
+/** Of this demo's own names at a broker that others use, too. */
+const prefix = `demo-${randomUUID()}.`;
 
 try {
   const gateway = mode === '--rabbitmq' ? await startApart() : await startTogether();
@@ -33,6 +37,7 @@ try {
   console.log(`COMPLETADA in round ${view.resultado.rondas}, for $${view.resultado.costeUsd}`);
 } finally {
   for (const service of services.reverse()) await service.stop();
+  if (mode === '--rabbitmq') await removeTraces(url, prefix);
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -51,7 +56,9 @@ async function startTogether(): Promise<string> {
 /** Each service in a process of its own, with RabbitMQ between them. */
 async function startApart(): Promise<string> {
   // All of them find it in their folder, and it stands in no list of processes.
-  writeFileSync(join(folder, 'capataz.toml'), `bus_url = ${JSON.stringify(url)}\n`);
+  const settings = { bus_url: url, bus_prefix: prefix };
+  const lines = Object.entries(settings).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
+  writeFileSync(join(folder, 'capataz.toml'), `${lines.join('\n')}\n`);
   const start = async (name: string, ...more: string[]) => {
     const own = ['--only', name, '--data-dir', join(folder, name)];
     const words = ['serve', '--port', '0', ...own, '--log-level', 'warn', ...more];

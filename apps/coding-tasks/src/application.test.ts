@@ -27,6 +27,12 @@ const wrong: readonly [Partial<CodingSettings>, RegExp][] = [
   [{ agent: 'scripted' }, /^agent: .*script/],
   [{ agent: 'command' }, /^agent: .*command/],
   [{ feedback: 'anthropic' }, /^feedback_model: is missing/],
+  [{ feedback: 'openai-compatible', feedbackModel: 'm' }, /^feedback_url: is missing/],
+  [
+    { feedback: 'anthropic', feedbackModel: 'm', feedbackInputPrice: 1 },
+    /^feedback_output_price: is missing/,
+  ],
+  [{ testCommand: ' ' }, /^test_command: is empty/],
   [{ silence: 0 }, /^silence: must be longer than 0/],
 ];
 for (const [settings, message] of wrong) {

@@ -10,10 +10,13 @@ import {
   type SettingValues,
   type Setup,
 } from 'capataz/server';
+import { agentsCommand } from './cli/agents-command.ts';
 import { taskCommand } from './cli/task-command.ts';
 import { applicationName, taskCodec } from './contract/envelope.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { gatewayRoutes } from './gateway/routes.ts';
+import { Notices, noticeBlueprint } from './notice/notices.ts';
+import { noticeChannels, noticeSettings } from './notice/settings.ts';
 import { orchestratorSubscriptions } from './orchestrator/subscriptions.ts';
 import { feedbackOf, performerSettings, sandboxOf, smithOf } from './performers.ts';
 import { QueueKeeper } from './queue-keeper.ts';
@@ -28,6 +31,7 @@ export type ServiceName = (typeof serviceNames)[number];
 export const settings = {
   ...taskSettings,
   ...performerSettings,
+  ...noticeSettings,
   only: {
     type: 'string',
     default: 'orchestrator,gateway,smith,sandbox',
@@ -72,6 +76,7 @@ export type CodingSetup = Setup<typeof settings>;
 interface Stores extends Readonly<Record<string, unknown>> {
   readonly feedback: FeedbackModel;
   readonly gateway: Gateway;
+  readonly notices: Notices;
   readonly services: Service[];
 }
 
@@ -98,30 +103,36 @@ export function codingServer({
     ...(log === undefined ? {} : { log }),
     codec: taskCodec,
     blueprints: (setup) =>
-      runs(setup, 'orchestrator') ? [taskBlueprint(taskRules(setup.settings))] : [],
+      runs(setup, 'orchestrator')
+        ? [taskBlueprint(taskRules(setup.settings)), noticeBlueprint()]
+        : [],
     stores: (setup) => {
       checkAlone(setup);
       const { clock, log } = setup;
       const { reviewers } = taskRules(setup.settings);
       const name = setup.settings.gatewayName;
       const gateway = new Gateway({ clock, log, newId, reviewers, name });
-      return { feedback: feedback(setup), gateway, services: [] };
+      const notices = new Notices({ channels: noticeChannels(setup.settings), reviewers });
+      return { feedback: feedback(setup), gateway, notices, services: [] };
     },
     subscriptions: (around) => {
       const { bus, clock, log, stores, client } = around;
       const own = runs(around, 'orchestrator')
-        ? orchestratorSubscriptions({ bus, clock, log, newId, client })
+        ? [
+            ...orchestratorSubscriptions({ bus, clock, log, newId, client }),
+            ...stores.notices.connect({ bus, client }),
+          ]
         : [];
       const clientOfTasks = orchestratorClient(around, client);
       return runs(around, 'gateway')
-        ? [...own, stores.gateway.connect({ bus, client: clientOfTasks })]
+        ? [...own, ...stores.gateway.connect({ bus, client: clientOfTasks })]
         : own;
     },
     routes: (around) => {
       const { publicUrl } = around.config;
       return runs(around, 'gateway') ? gatewayRoutes(around.stores.gateway, { publicUrl }) : [];
     },
-    commands: [taskCommand],
+    commands: [taskCommand, agentsCommand],
     onStart: async (server) => {
       const { clock, log, stores } = server;
       const world = { bus: busOf(server.bus), clock, log, newId };

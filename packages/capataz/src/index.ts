@@ -20,6 +20,7 @@ export {
   blueprint,
   type Row,
   type StateDefinition,
+  type Stop,
 } from './core/blueprint.ts';
 export { type Emission, emit } from './core/emit.ts';
 export type { ClientInfo, HandlerJob, RunningJob } from './core/handler.ts';

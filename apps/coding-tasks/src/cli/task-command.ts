@@ -1,7 +1,12 @@
-import { type ApplicationCommand, type CommandContext, UsageError } from 'capataz/server';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { CapatazError } from 'capataz';
+import { type ApplicationCommand, type CommandContext, oneLine, UsageError } from 'capataz/server';
 import { z } from 'zod';
 import type { ServerMessage } from '../contract/client.ts';
+import { applicationName } from '../contract/envelope.ts';
 import { GatewayClient } from './gateway-client.ts';
+import { messageText, type TaskView, taskText, taskView } from './task-text.ts';
 
 interface Call {
   readonly gateway: GatewayClient;
@@ -20,19 +25,9 @@ const taskOptions = z.object({
   comment: text.optional(),
 });
 
-const taskView = z.looseObject({
-  taskId: z.string(),
-  estado: z.string(),
-  prompt: z.string(),
-  repositorioOrigen: z.string(),
-  plan: z
-    .object({ planId: z.string(), hash: z.string(), plan: z.record(z.string(), z.json()) })
-    .nullable(),
-  aprobadoPor: z.string().nullable(),
-  resultado: z.record(z.string(), z.json()),
-});
+type Action = (call: Call, argument: string) => Promise<number | void>;
 
-const actions: Readonly<Record<string, (call: Call, argument: string) => Promise<void>>> = {
+const actions: Readonly<Record<string, Action>> = {
   new: begin,
   show,
   approve,
@@ -53,7 +48,7 @@ export const taskCommand: ApplicationCommand = {
     { flags: '--no-approval', description: 'new: carry the plan out without asking.' },
     { flags: '--request <id>', description: 'new: your own id; the same one makes one task.' },
     { flags: '--plan <id>', description: 'approve, reject: the plan that you have seen.' },
-    { flags: '--hash <hash>', description: 'approve: of the plan as it was shown.' },
+    { flags: '--hash <hash>', description: 'approve, reject: of the plan as it was shown.' },
     { flags: '--comment <text>', description: 'reject: what is wrong; another plan is made.' },
   ],
   async run(context) {
@@ -77,7 +72,7 @@ async function begin({ gateway, context, options }: Call, prompt: string): Promi
   if (options.repository === undefined) throw new UsageError('task new: --repository is missing');
   const answer = await gateway.request('POST', '/tareas', {
     prompt,
-    repositorioOrigen: options.repository,
+    repositorioOrigen: wholeAddress(options.repository),
     ...(options.branch === undefined ? {} : { ramaDestino: options.branch }),
     ...(options.request === undefined ? {} : { solicitudId: options.request }),
     reglas: { requiereAprobacionPlan: options.approval },
@@ -87,35 +82,30 @@ async function begin({ gateway, context, options }: Call, prompt: string): Promi
   context.print.line(taskId);
 }
 
+/** A folder of this machine is named from where one stands; the smith stands elsewhere. */
+function wholeAddress(repository: string): string {
+  const path = resolve(repository);
+  return existsSync(path) ? path : repository;
+}
+
 async function list({ gateway, context }: Call): Promise<void> {
   const answer = await gateway.request('GET', '/tareas');
   const { tareas } = z.object({ tareas: z.array(taskView) }).parse(answer);
   if (context.asJson) return context.print.json(tareas);
-  const rows = tareas.map((task) => [task.taskId, task.estado, firstLine(task.prompt)]);
+  const rows = tareas.map((task) => [task.taskId, task.estado, oneLine(task.prompt)]);
   context.print.table(['TASK', 'STATE', 'PROMPT'], rows);
 }
 
 async function show({ gateway, context }: Call, id: string): Promise<void> {
   const task = await read(gateway, id);
   if (context.asJson) return context.print.json(task);
-  const { print } = context;
-  print.line(`${task.taskId}  ${task.estado}`);
-  print.line(`${task.repositorioOrigen}: ${firstLine(task.prompt)}`);
-  if (task.plan !== null) {
-    const { planId, hash, plan } = task.plan;
-    print.line(`plan ${planId}, hash ${hash}`);
-    // As it was produced: what is approved is this and nothing else.
-    print.line(JSON.stringify(plan, null, 2));
-  }
-  print.line(JSON.stringify(task.resultado, null, 2));
+  context.print.line(taskText(task));
 }
 
 /** Names the plan that was seen: one that has replaced it since is not approved by mistake. */
 async function approve({ gateway, context, options }: Call, id: string): Promise<void> {
   const { plan, hash } = options;
-  if (plan === undefined && hash === undefined)
-    throw new UsageError('task approve: name what you have seen with --plan or --hash');
-  const planId = plan ?? (await planWithHash(gateway, id, hash ?? ''));
+  const planId = await planMeant(gateway, id, 'approve', { plan, hash });
   await gateway.request('POST', taskPath(id, 'aprobar'), {
     planId,
     ...(hash === undefined ? {} : { hash }),
@@ -124,8 +114,8 @@ async function approve({ gateway, context, options }: Call, id: string): Promise
 }
 
 async function reject({ gateway, context, options }: Call, id: string): Promise<void> {
-  const { plan: planId, comment } = options;
-  if (planId === undefined) throw new UsageError('task reject: --plan is missing');
+  const { plan, hash, comment } = options;
+  const planId = await planMeant(gateway, id, 'reject', { plan, hash });
   await gateway.request('POST', taskPath(id, 'rechazar'), {
     planId,
     ...(comment === undefined ? {} : { comentario: comment }),
@@ -140,24 +130,50 @@ async function cancel({ gateway, context, options }: Call, id: string): Promise<
   done(context, 'cancelled');
 }
 
-async function watch({ gateway, context }: Call, id: string): Promise<void> {
-  await gateway.follow((message) => {
+/** @returns 1 where the task failed */
+async function watch({ gateway, context }: Call, id: string): Promise<number> {
+  const { print } = context;
+  let isCompleted = false;
+  const take = (message: ServerMessage): boolean => {
     if (message.payload.taskId !== id) return false;
-    if (context.asJson) context.print.json(message);
-    else context.print.line(lineOf(message));
+    if (context.asJson) print.line(JSON.stringify(message));
+    else print.line(messageText(message));
+    isCompleted = message.tipo === 'TAREA_FINALIZADA' && message.payload.estado === 'COMPLETADA';
     return message.tipo === 'TAREA_FINALIZADA';
+  };
+  // One that ended long ago is not among those that the gateway tells of.
+  const { estado, resultado, terminada } = await read(gateway, id);
+  if (terminada === null) await gateway.follow(take);
+  else take(ended(id, estado, resultado));
+  return isCompleted ? 0 : 1;
+}
+
+function ended(taskId: string, estado: string, resultado: TaskView['resultado']): ServerMessage {
+  const word = estado === 'COMPLETADA' ? 'COMPLETADA' : 'FALLIDA';
+  const payload = { taskId, estado: word, resultado: { estado, ...resultado } } as const;
+  return { tipo: 'TAREA_FINALIZADA', payload };
+}
+
+/** @returns the id of the plan that was seen */
+async function planMeant(
+  gateway: GatewayClient,
+  id: string,
+  word: string,
+  { plan: planId, hash }: Pick<Call['options'], 'plan' | 'hash'>,
+): Promise<string> {
+  if (hash === undefined) {
+    if (planId !== undefined) return planId;
+    throw new UsageError(`task ${word}: name what you have seen with --hash or --plan`);
+  }
+  const { plan, estado } = await read(gateway, id);
+  if (plan?.hash === hash && (planId ?? plan.planId) === plan.planId) return plan.planId;
+  const now = plan === null ? `there is no plan; the task is in ${estado}` : 'the plan is another';
+  throw new CapatazError('SIGNAL_REFUSED', now, {
+    hint: `\`${applicationName} task show ${id}\` shows what waits.`,
   });
 }
 
-async function planWithHash(gateway: GatewayClient, id: string, hash: string): Promise<string> {
-  const { plan } = await read(gateway, id);
-  if (plan?.hash === hash) return plan.planId;
-  throw new UsageError(
-    `task approve: the plan that waits has another hash: ${plan?.hash ?? 'none'}`,
-  );
-}
-
-async function read(gateway: GatewayClient, id: string): Promise<z.infer<typeof taskView>> {
+async function read(gateway: GatewayClient, id: string): Promise<TaskView> {
   return taskView.parse(await gateway.request('GET', taskPath(id)));
 }
 
@@ -168,16 +184,4 @@ function taskPath(id: string, action?: string): string {
 function done({ print, asJson }: CommandContext, word: string): void {
   if (asJson) print.json({ done: word });
   else print.line(word);
-}
-
-function lineOf({ tipo, payload }: ServerMessage): string {
-  if (tipo === 'ACTUALIZACION_PROGRESO')
-    return `${payload.datosAdicionales?.estado ?? ''}  ${payload.mensaje}`;
-  if (tipo === 'TAREA_FINALIZADA')
-    return `${payload.estado}  ${JSON.stringify(payload.resultado, null, 2)}`;
-  return `ERROR  ${payload.mensaje}`;
-}
-
-function firstLine(words: string): string {
-  return words.split('\n', 1)[0] ?? '';
 }

@@ -1,10 +1,13 @@
 import { z } from 'zod';
+import { hasPassword, passwordRefusal } from '../performer/repository-url.ts';
 import { rules } from './payloads.ts';
 
 /** The WebSocket between a user's client and the gateway: `{ tipo, payload }` either way. */
 
 const filled = z.string().min(1);
 const taskId = filled;
+/** Refused before it is stored anywhere. */
+export const repository = filled.refine((text) => !hasPassword(text), passwordRefusal);
 const withRequest = { solicitudId: filled.optional() };
 
 export const clientMessage = z.discriminatedUnion('tipo', [
@@ -12,7 +15,7 @@ export const clientMessage = z.discriminatedUnion('tipo', [
     tipo: z.literal('CREAR_TAREA'),
     payload: z.object({
       prompt: filled,
-      repositorioOrigen: filled,
+      repositorioOrigen: repository,
       reglas: rules.optional(),
       ramaDestino: filled.optional(),
       ...withRequest,

@@ -7,22 +7,31 @@ import { currentState } from './view.ts';
 type Socket = Parameters<Upgrade['begin']>[1];
 
 const heartbeatMs = 20_000;
+/** Of one socket: what a person, or a page for him, asks for at the same time. */
+const maxUnderWay = 32;
 /** A reader that leaves so much lying is cut off; it comes back to the current state. */
 const maxBufferedBytes = 1024 * 1024;
 
 /** A user's WebSocket: what he wants goes in, what happens to his tasks comes out. */
 export class ClientSocket implements Listener {
   readonly user: string;
+  readonly wantsLogs: boolean;
   readonly #gateway: Gateway;
   readonly #socket: Socket;
   readonly #leave: () => void;
   #wasHeard = true;
+  #underWay = 0;
   #cancelBeat: () => void;
   /** News that come while the current state is being read; they follow it. */
   #early: ServerMessage[] | null = [];
 
-  constructor(gateway: Gateway, user: string, socket: Socket) {
+  constructor(
+    gateway: Gateway,
+    { user, wantsLogs }: Pick<Listener, 'user' | 'wantsLogs'>,
+    socket: Socket,
+  ) {
     this.user = user;
+    this.wantsLogs = wantsLogs;
     this.#gateway = gateway;
     this.#socket = socket;
     this.#leave = gateway.listen(this);
@@ -54,6 +63,17 @@ export class ClientSocket implements Listener {
   }
 
   async #take(text: string): Promise<void> {
+    if (this.#underWay >= maxUnderWay) {
+      const mensaje = `more than ${maxUnderWay} requests at once; this one is not taken`;
+      return this.#send({ tipo: 'ERROR', payload: { mensaje } });
+    }
+    this.#underWay += 1;
+    await this.#perform(text).finally(() => {
+      this.#underWay -= 1;
+    });
+  }
+
+  async #perform(text: string): Promise<void> {
     const message = messageIn(text);
     if (message === null)
       return this.#send({ tipo: 'ERROR', payload: { mensaje: 'the message is malformed' } });

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from 'capataz/testing';
 import { type ServerMessage, serverMessage } from '../contract/client.ts';
-import { answers, second, silentServices, World, type WorldOptions } from '../fixtures/world.ts';
+import {
+  answers,
+  newId,
+  second,
+  silentServices,
+  World,
+  type WorldOptions,
+} from '../fixtures/world.ts';
 
 const clients = `
 [ana]
@@ -33,8 +40,8 @@ class Browser implements Disposable {
   readonly #socket: WebSocket;
   closed: number | null = null;
 
-  constructor(world: World, user: string, headers: Record<string, string> = {}) {
-    const url = `${world.server.url.replace('http', 'ws')}/socket`;
+  constructor(world: World, user: string, headers: Record<string, string> = {}, query = '') {
+    const url = `${world.server.url.replace('http', 'ws')}/socket${query}`;
     const token = { 'x-client-token': `token-of-${user}` };
     this.#socket = new WebSocket(url, { headers: { ...token, ...headers } });
     this.#socket.addEventListener('message', ({ data }) => {
@@ -212,4 +219,71 @@ test('C-27 what is malformed is answered with ERROR, and a page of another origi
   using page = new Browser(world, 'ana', { origin: 'https://elsewhere.example' });
   await until(() => page.closed !== null);
   assert.deepEqual(page.messages, []);
+});
+
+test('C-z S-72 what agents and tests print is told to who asks for it and may see the task, to nobody else', async () => {
+  await using world = await guarded();
+  const { json } = await ask(world, 'ana', 'POST', '/tareas', create().payload);
+  const taskId = String(json.taskId);
+  const [ana, quiet, bob, rita] = [
+    new Browser(world, 'ana', {}, '?registros=true'),
+    new Browser(world, 'ana'),
+    new Browser(world, 'bob', {}, '?registros=true'),
+    new Browser(world, 'rita', {}, '?registros=true'),
+  ] as const;
+  using wrong = new Browser(world, 'ana', {}, '?registros=maybe');
+  try {
+    await quiet.heard(inState('PLANIFICANDO'));
+    await rita.heard(inState('PLANIFICANDO'));
+    await ana.heard(inState('PLANIFICANDO'));
+    await until(() => wrong.closed !== null);
+    const line = { mensaje: 'ok 1 - it is green', campos: { intento: '1' } };
+    await world.say(taskId, 'log.info', line, { from: 'sandbox-service' });
+    await world.say(newId(), 'log.info', line, { from: 'sandbox-service' });
+    const isLine = ({ tipo, payload }: ServerMessage) =>
+      tipo === 'ACTUALIZACION_PROGRESO' && payload.mensaje === line.mensaje;
+    for (const browser of [ana, rita])
+      assert.deepEqual((await browser.heard(isLine)).payload, {
+        taskId,
+        mensaje: line.mensaje,
+        datosAdicionales: {
+          registro: { nivel: 'info', servicio: 'sandbox-service', intento: '1' },
+        },
+      });
+    await world.result(taskId, answers.plan());
+    await quiet.heard(inState('ESPERANDO_APROBACION_PLAN'));
+    assert.deepEqual([...quiet.messages, ...bob.messages].filter(isLine), []);
+  } finally {
+    for (const browser of [ana, quiet, bob, rita]) browser[Symbol.dispose]();
+  }
+});
+
+test('C-27 a flood: more requests at once than a person makes, and more sockets, are refused', async () => {
+  await using world = await guarded();
+  using browser = new Browser(world, 'ana');
+  for (let count = 0; count < 200; count += 1) await browser.say(create(`request-${count}`));
+  const isRefusal = ({ tipo, payload }: ServerMessage) =>
+    tipo === 'ERROR' && /requests at once/.test(payload.mensaje);
+  await browser.heard(isRefusal);
+  await browser.heard(inState('PLANIFICANDO'));
+  const browsers = Array.from({ length: 60 }, () => new Browser(world, 'bob'));
+  try {
+    await until(() => browsers.filter(({ closed }) => closed !== null).length === 10);
+    assert.equal((await ask(world, 'ana', 'GET', '/tareas')).status, 200);
+  } finally {
+    for (const one of browsers) one[Symbol.dispose]();
+  }
+});
+
+test('C-27 S-73 an address with a password is refused before it is stored, and not repeated', async () => {
+  await using world = await guarded();
+  const body = { ...create().payload, repositorioOrigen: 'https://user:hush@host/shop' };
+  const { status, json } = await ask(world, 'ana', 'POST', '/tareas', body);
+  assert.equal(status, 400);
+  assert.match(JSON.stringify(json), /user name or password/);
+  assert.doesNotMatch(JSON.stringify(json), /hush/);
+  using browser = new Browser(world, 'ana');
+  await browser.say({ tipo: 'CREAR_TAREA', payload: body });
+  await browser.heard(({ tipo }) => tipo === 'ERROR');
+  assert.deepEqual((await ask(world, 'ana', 'GET', '/tareas')).json, { tareas: [] });
 });

@@ -14,6 +14,7 @@ import { busEvent, exchangeOf, type Message, readMessage } from '../contract/mes
 import { exchanges, originators } from '../contract/names.ts';
 import type { Payload } from '../contract/payloads.ts';
 import { blueprintName } from '../task/blueprint.ts';
+import { type LogMessage, logFeed } from './log-feed.ts';
 import { stateMessage, type TaskView, taskView } from './view.ts';
 
 export interface GatewayOptions {
@@ -41,6 +42,8 @@ export type UserActionName =
 /** Somebody who is told what happens. */
 export interface Listener {
   readonly user: string;
+  /** Whether it wants what agents and tests print, too. */
+  readonly wantsLogs: boolean;
   tell(message: ServerMessage): void;
 }
 
@@ -48,6 +51,8 @@ export type ActionOutcome = Payload<'tarea.accion_atendida'>;
 
 /** For the orchestrator's answer; after it the action is under way, and its outcome is told later. */
 const answerMs = 10_000;
+/** Of one user: as many tabs and terminals as somebody may have. */
+const maxSockets = 50;
 /** Tasks whose state a client is told when it comes (back). */
 const shownTasks = 50;
 
@@ -74,15 +79,30 @@ export class Gateway {
   }
 
   /** @returns what it has to hear from now on */
-  connect(connected: Connected): SubscriberOptions {
+  connect(connected: Connected): SubscriberOptions[] {
     this.#connected = connected;
+    const { bus } = connected;
     const durable = `${originators.gateway}.${this.#options.name}`;
     const patterns = ['tarea.estado_cambiado', 'tarea.accion_atendida'];
-    return {
-      name: 'gateway',
-      source: busSource(connected.bus, { durable, exchange: exchanges.results, patterns }),
-      handle: this.#onNews,
-    };
+    const news = busSource(bus, { durable, exchange: exchanges.results, patterns });
+    const logs = logFeed({
+      ...{ bus, durable: `${durable}.logs`, now: () => this.clock.now() },
+      isWatched: () => [...this.#listeners].some(({ wantsLogs }) => wantsLogs),
+      ownerOf: async (id) => taskView(await connected.client().jobs.get(id))?.usuario ?? null,
+      tell: (owner, message) => {
+        for (const listener of this.#listeners)
+          if (listener.wantsLogs && this.#maySee(listener.user, owner))
+            listener.tell(logLine(message));
+      },
+    });
+    return [{ name: 'gateway', source: news, handle: this.#onNews }, logs];
+  }
+
+  /** @throws CapatazError LIMIT where the user has too many open already */
+  checkRoomFor(user: string): void {
+    const open = [...this.#listeners].filter((listener) => listener.user === user).length;
+    if (open >= maxSockets)
+      throw new CapatazError('LIMIT', `you have ${open} sockets open; close one of them`);
   }
 
   listen(listener: Listener): () => void {
@@ -135,8 +155,13 @@ export class Gateway {
 
   /** @throws JOB_NOT_FOUND also for a task of somebody else */
   async task(user: string, taskId: string): Promise<TaskView> {
-    const job = await this.#client().jobs.get(taskId);
-    const task = taskView(job);
+    const job = await this.#client()
+      .jobs.get(taskId)
+      .catch((error: unknown) => {
+        if (error instanceof CapatazError && error.code === 'JOB_NOT_FOUND') return null;
+        throw error;
+      });
+    const task = job === null ? null : taskView(job);
     if (task !== null && this.#maySee(user, task.usuario)) return task;
     throw new CapatazError('JOB_NOT_FOUND', `there is no task ${taskId}`);
   }
@@ -199,12 +224,25 @@ export class Gateway {
   }
 }
 
+function logLine({ name, taskId, originator, payload }: LogMessage): ServerMessage {
+  const registro = { nivel: name.slice('log.'.length), servicio: originator, ...payload.campos };
+  return {
+    tipo: 'ACTUALIZACION_PROGRESO',
+    payload: { taskId, mensaje: payload.mensaje, datosAdicionales: { registro } },
+  };
+}
+
+export function refusalText({ accion, motivo, estado }: ActionOutcome): string {
+  const where = estado === null ? '' : `; the task is in ${estado}`;
+  return `${accion} was refused: ${motivo ?? 'unknown reason'}${where}`;
+}
+
 export function refusalMessage(
   taskId: string,
-  { accion, motivo }: ActionOutcome,
+  outcome: ActionOutcome,
   solicitudId?: string,
 ): ServerMessage {
-  const mensaje = `${accion} was refused: ${motivo ?? 'unknown reason'}`;
+  const mensaje = refusalText(outcome);
   const request = solicitudId === undefined ? {} : { solicitudId };
   return { tipo: 'ERROR', payload: { mensaje, taskId, ...request } };
 }

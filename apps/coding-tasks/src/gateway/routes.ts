@@ -10,10 +10,10 @@ import {
   refuseForeignPages,
 } from 'capataz/server';
 import { z } from 'zod';
-import { type ClientMessage, clientMessage } from '../contract/client.ts';
+import { type ClientMessage, clientMessage, repository } from '../contract/client.ts';
 import { states } from '../contract/names.ts';
 import { ClientSocket, perform } from './client-socket.ts';
-import type { Gateway } from './gateway.ts';
+import { type Gateway, refusalText } from './gateway.ts';
 
 const filled = z.string().min(1);
 const params = { id: "The task's id." };
@@ -21,13 +21,17 @@ const task = z.looseObject({ taskId: filled, estado: z.enum(states) });
 const accepted = z.object({ taskId: filled, aceptada: z.boolean(), motivo: z.string().nullable() });
 const newTask = z.object({
   prompt: filled,
-  repositorioOrigen: filled,
+  repositorioOrigen: repository,
   ramaDestino: filled.optional(),
   solicitudId: filled.optional(),
   reglas: z.object({ requiereAprobacionPlan: z.boolean() }).optional(),
 });
 const approval = z.object({ planId: filled, hash: filled.optional() });
 const rejection = z.object({ planId: filled, comentario: filled.optional() });
+const socketQuery = z.object({
+  /** What agents and tests print comes, too. */
+  registros: z.enum(['true', 'false']).optional(),
+});
 const cancellation = z.object({ motivo: filled.optional() });
 
 /** The users' side over HTTP and WebSocket. Whose the token is, is the user. */
@@ -69,13 +73,19 @@ export function gatewayRoutes(
       operation: {
         id: 'openTaskSocket',
         summary: 'A WebSocket: what the user wants goes in, what happens to his tasks comes out',
+        query: socketQuery,
         answers: { 101: { description: 'The protocol is a WebSocket from here on' } },
-        errors: ['MALFORMED_REQUEST', 'FORBIDDEN'],
+        errors: ['MALFORMED_REQUEST', 'FORBIDDEN', 'LIMIT'],
       },
       upgrade: {
-        admit: (request) => refuseForeignPages(request, publicUrl),
+        admit: (request) => {
+          check(socketQuery, request.query);
+          refuseForeignPages(request, publicUrl);
+          gateway.checkRoomFor(clientOf({ request }).name);
+        },
         begin: (request, socket) => {
-          new ClientSocket(gateway, clientOf({ request }).name, socket);
+          const wantsLogs = check(socketQuery, request.query).registros === 'true';
+          new ClientSocket(gateway, { user: clientOf({ request }).name, wantsLogs }, socket);
         },
       },
       handle: () => {
@@ -153,8 +163,8 @@ async function act(gateway: Gateway, call: Call, message: ClientMessage): Promis
       : message.payload.taskId;
   const outcome = await perform(gateway, user, id, message);
   if (outcome === null) return { status: 202, json: { taskId: id, aceptada: true, motivo: null } };
-  const { aceptada, motivo, accion, estado } = outcome;
+  const { aceptada, motivo, estado } = outcome;
   if (aceptada) return ok({ taskId: id, aceptada, motivo });
   const details = { reason: motivo, state: estado };
-  throw new CapatazError('SIGNAL_REFUSED', `${accion} was refused: ${motivo}`, details);
+  throw new CapatazError('SIGNAL_REFUSED', refusalText(outcome), details);
 }

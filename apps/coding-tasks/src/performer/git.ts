@@ -13,6 +13,8 @@ export interface GitOptions {
 
 export interface GitCall {
   readonly folder: string;
+  /** The output is cut off here, and git ended. Default: 64 MiB, and more of it is an error. */
+  readonly cutAtBytes?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -34,6 +36,7 @@ export interface Git {
   ask(args: readonly string[], call: GitCall): Promise<GitAnswer>;
 }
 
+const maxOutputBytes = 64 * 1024 * 1024;
 const defaultTimeLimitMs = 600_000;
 
 /** Repositories come from users: no hooks, no helpers that run commands (`ext::`), no questions. */
@@ -63,12 +66,15 @@ export function createGit(options: GitOptions): Git {
       {
         clock: options.clock,
         timeLimitMs: options.timeLimitMs ?? defaultTimeLimitMs,
+        outputLimit: call.cutAtBytes ?? maxOutputBytes,
         ...(call.signal === undefined ? {} : { signal: call.signal }),
         onOutput: (part, stream) => {
           text[stream] += part;
         },
       },
     );
+    const isCut = ended.how === 'too_much_output' && call.cutAtBytes !== undefined;
+    if (isCut) return { code: 0, output: text.out, problems: text.error };
     if (ended.how !== 'exited') throw new GitError(`git ${args[0]} ${describeEnd(ended)}`);
     return { code: ended.code, output: text.out.trimEnd(), problems: text.error.trimEnd() };
   }

@@ -11,8 +11,16 @@ import { exchanges, type Originator, originators } from '../contract/names.ts';
 import type { EventName } from '../contract/payloads.ts';
 import type { Service, ServiceWorld } from '../service.ts';
 import type { Ledger, Order, Run } from './ledger.ts';
+import { LogStream } from './log-stream.ts';
 import { Publisher } from './publisher.ts';
-import { type Facts, type Outcome, type Work, WorkFailed } from './work.ts';
+import {
+  type Facts,
+  type Outcome,
+  type Work,
+  type WorkControl,
+  type WorkEnd,
+  WorkFailed,
+} from './work.ts';
 
 export interface PerformerOptions extends ServiceWorld {
   /** How it signs what it says. */
@@ -167,7 +175,7 @@ class OrderPerformer implements Service {
     let end: { outcome: Outcome; facts: Facts | null };
     try {
       if (run.starts > maxStarts) throw interruptedTooOften(run.starts - 1);
-      end = await this.#options.work(run, { signal: active.abort.signal, facts, say });
+      end = await this.#work(run, { signal: active.abort.signal, facts, say });
     } catch (error) {
       if (this.#isStopping) ledger.interrupted(run.id);
       if (active.abort.signal.aborted) return log.info('work ended early', fields);
@@ -186,6 +194,15 @@ class OrderPerformer implements Service {
     );
     log.info(counted ? `work done: ${name}` : 'work done, but it was closed meanwhile', fields);
     this.#publisher.wake();
+  }
+
+  /** What it prints is out before its result is. */
+  async #work(run: Run, control: Omit<WorkControl, 'print'>): Promise<WorkEnd> {
+    const { name: originator, bus, clock, log, newId, work } = this.#options;
+    const fields = { orden: run.name, intento: String(run.attempt ?? '') };
+    const taskId = run.correlationId;
+    using printed = new LogStream({ bus, clock, log, newId, originator, taskId, fields });
+    return await work(run, { ...control, print: (text) => printed.write(text) });
   }
 
   #cancel(task: string): void {

@@ -27,6 +27,8 @@ export class Publisher {
     this.#isAsked = true;
     this.#round ??= this.#run().finally(() => {
       this.#round = null;
+      // Woken between the last look and here, it would sleep on what it was woken for.
+      if (this.#isAsked && !this.#stopping.signal.aborted) this.wake();
     });
   }
 

@@ -11,10 +11,12 @@ export class RepositoryRefused extends Error {
  * @throws RepositoryRefused
  */
 export function checkedRepository(text: string, allowed: readonly string[] = []): string {
+  if (hasPassword(text)) throw new RepositoryRefused(passwordRefusal);
   const isKnownForm =
-    /^(?:https?|ssh|file):\/\/[^\s-][^\s]*$/.test(text) ||
-    /^[\w.]+@[\w.-]+:[^\s-][^\s]*$/.test(text) ||
-    /^\/[^\0\n\r]*$/.test(text);
+    !/[\0\n\r]/.test(text) &&
+    (/^(?:https?|ssh|file):\/\/[^\s-][^\s]*$/.test(text) ||
+      /^\w[\w.]*@\w[\w.-]*:[^\s-][^\s]*$/.test(text) ||
+      text.startsWith('/'));
   if (!isKnownForm) {
     throw new RepositoryRefused(
       `repository ${JSON.stringify(text)}: an absolute path or an https, ssh or file address is wanted`,
@@ -34,8 +36,16 @@ export function checkedRepository(text: string, allowed: readonly string[] = [])
   return text;
 }
 
+export const passwordRefusal =
+  'the repository’s address holds a user name or password, which every reader of the task and the agent would see: give git a credential where the services run';
+
+/** `https://token@host/…` too; `ssh://git@host/…` holds none. Also in an address that is no repository. */
+export function hasPassword(address: string): boolean {
+  return /^https?:\/\/[^/?#]*@/i.test(address) || /^\w+:\/\/[^/?#@]*:[^/?#]*@/.test(address);
+}
+
 /** Whole path segments only: `…/acme` does not let `…/acme-evil` in. */
-function isWithin(repository: string, start: string): boolean {
+export function isWithin(repository: string, start: string): boolean {
   const bare = repository.replace(/\.git$/, '');
   const wanted = start.replace(/\/$/, '').replace(/\.git$/, '');
   return bare === wanted || bare.startsWith(`${wanted}/`);
@@ -73,10 +83,20 @@ export function pullRequestPlace(url: string, allowed: readonly string[] = []): 
 
 /** The full name of a branch, which git can take for nothing else. @throws RepositoryRefused */
 export function branchRef(branch: string): string {
-  if (!/^\w[\w./-]*$/.test(branch) || branch.includes('..')) {
+  if (!isBranchName(branch)) {
     throw new RepositoryRefused(`${JSON.stringify(branch)} can't be the name of a branch`);
   }
   return `refs/heads/${branch}`;
+}
+
+/** As `git check-ref-format` has it. */
+function isBranchName(branch: string): boolean {
+  const hasBadPart = branch
+    .split('/')
+    .some((part) => part === '' || part.startsWith('.') || /\.(?:lock)?$/.test(part));
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it is about
+  const hasBadCharacter = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{/.test(branch);
+  return !hasBadPart && !hasBadCharacter && !branch.startsWith('-') && branch !== '@';
 }
 
 export function branchUrl(repository: string, branch: string): string {

@@ -33,7 +33,7 @@ async function whole(place: Place, script: Script, feedbackRounds = 3) {
     sandbox: (world) =>
       onceReady(
         prepareSandbox(world, {
-          ...{ folder: place.path('sandbox'), command: ['sh', 'test.sh'], environment },
+          ...{ folder: place.path('sandbox'), tests: { command: ['sh', 'test.sh'] }, environment },
         }),
       ),
   }).start({

@@ -30,6 +30,8 @@ export interface WorkControl {
   readonly facts: Facts;
   /** What it does just now, for people: the next answer to a poll. */
   say(status: string): void;
+  /** What it prints, for whoever watches just now. */
+  print(text: string): void;
 }
 
 /** The trade of a performer: one run from its beginning to its outcome. @throws WorkFailed */

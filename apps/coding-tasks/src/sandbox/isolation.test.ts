@@ -25,7 +25,7 @@ test('behind the walls there is no network, not even the machine’s own', async
       ...{ exito: true, log: '', intento: 1 },
     });
     await using open = new ProvingGround();
-    await open.start({ hasNetwork: true });
+    await open.start({ tests: { hasNetwork: true } });
     assert.match((await open.test(never(knock, 'reached'))).log, /^reached/);
   } finally {
     server.close();
@@ -59,7 +59,7 @@ test('behind the walls the system is read-only, and of the machine’s files the
 test('limits: memory, processes, file size', async () => {
   await using ground = new ProvingGround();
   await ground.start({
-    limits: { memoryBytes: 64 * 1024 ** 2, processes: 40, fileBytes: 1024 ** 2 },
+    tests: { limits: { memoryBytes: 64 * 1024 ** 2, processes: 40, fileBytes: 1024 ** 2 } },
   });
   const { exito, log } = await ground.test(
     [
@@ -77,12 +77,12 @@ test('limits: memory, processes, file size', async () => {
 
 test('limits: time and output end the whole run, which then has failed', async () => {
   await using ground = new ProvingGround();
-  await ground.start({ limits: { timeMs: 1_000 } });
+  await ground.start({ tests: { limits: { timeMs: 1_000 } } });
   const slow = await ground.test('echo begun; sleep 600 & sleep 600');
   assert.deepEqual([slow.exito, slow.log], [false, 'begun\n\n[sh test.sh ran out of time]\n']);
 
   await using loud = new ProvingGround();
-  await loud.start({ limits: { outputBytes: 100_000 } });
+  await loud.start({ tests: { limits: { outputBytes: 100_000 } } });
   const { exito, log } = await loud.test('yes');
   assert.equal(exito, false);
   assert.match(log, /wrote more than its limit/);

@@ -1,10 +1,11 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from 'capataz/server';
 import { payloads } from '../contract/payloads.ts';
 import { describeEnd, type Ended, runCommand } from '../performer/command.ts';
 import { type Git, GitError } from '../performer/git.ts';
 import type { Run } from '../performer/ledger.ts';
+import { removeTree } from '../performer/remove-tree.ts';
 import {
   branchRef,
   type PullRequestPlace,
@@ -16,18 +17,23 @@ import { type Work, type WorkControl, type WorkEnd, WorkFailed } from '../perfor
 import { type IsolationOptions, type Tools, wrapped } from './isolation.ts';
 import { mergedClone } from './merge.ts';
 import { RunLog } from './run-log.ts';
+import { setUp } from './set-up.ts';
+import type { TestPlan } from './test-plan.ts';
+
+/** Within the service's folder: what set-ups have made. */
+export const setUpsName = 'set-ups';
 
 export interface SandboxParts {
   readonly git: Git;
   readonly clock: Clock;
   readonly folder: string;
-  /** What is run in the merged clone; it is right if it ends with 0. */
-  readonly command: readonly [string, ...string[]];
+  /** What is run in the merged clone of a repository. */
+  readonly planOf: (repository: string) => TestPlan;
   /** Written by `writeEtc`. */
   readonly etc: string;
   /** What the command sees. */
   readonly environment: Readonly<Record<string, string>>;
-  readonly isolation: IsolationOptions;
+  readonly walls: Pick<IsolationOptions, 'mode' | 'user'>;
   readonly tools: Tools;
   readonly allowedRepositories: readonly string[];
 }
@@ -64,7 +70,7 @@ async function test(parts: SandboxParts, run: Run, control: WorkControl): Promis
   const name = `${run.task}-${run.attempt ?? run.id}`.replace(/[^\w-]/g, '-');
   const runs = join(parts.folder, 'runs');
   const folder = join(runs, name);
-  rmSync(folder, { recursive: true, force: true });
+  removeTree(folder);
   // Others may pass through, but only who knows the name, and see nothing of the list.
   mkdirSync(runs, { recursive: true, mode: 0o711 });
   using log = new RunLog(join(parts.folder, 'logs', `${name}.log`));
@@ -72,7 +78,7 @@ async function test(parts: SandboxParts, run: Run, control: WorkControl): Promis
     return await mergeAndTest(parts, run, control, { request, target, runs, folder, log });
   } finally {
     killRun(parts.folder, run.id);
-    rmSync(folder, { recursive: true, force: true });
+    removeTree(folder);
   }
 }
 
@@ -97,25 +103,90 @@ async function mergeAndTest(
     return { isRight: false, log: log.excerpt };
   }
   await handOver(parts, folder, signal);
-  const marks = marksOf(parts.folder, run.id);
-  const ended = await runWrapped(parts, { folder, marks, signal }, (text) => {
-    log.write(text);
-    control.say(`testing: ${log.lastLine}`);
-  });
+  const plan = parts.planOf(request.repository);
+  const walled = walledRun(parts, run, control, { plan, log });
+  const failed =
+    (await prepare(parts, run, { plan, folder, walled, signal })) ??
+    badEnd(plan.command, await walled('testing', plan.command, folder, plan));
   signal.throwIfAborted();
-  const isRight = ended.how === 'exited' && ended.code === 0;
-  if (!isRight) log.write(`\n[${parts.command.join(' ')} ${describeEnd(ended)}]\n`);
-  return { isRight, log: log.excerpt };
+  if (failed !== null) log.write(`\n[${failed}]\n`);
+  return { isRight: failed === null, log: log.excerpt };
+}
+
+type WalledRun = (
+  doing: string,
+  command: TestPlan['command'],
+  folder: string,
+  walls: Pick<IsolationOptions, 'hasNetwork' | 'readOnlyPaths'>,
+) => Promise<Ended>;
+
+/** Runs commands of one order, one after the other; all that they print goes into its log. */
+function walledRun(
+  parts: SandboxParts,
+  run: Run,
+  { signal, say, print }: WorkControl,
+  { plan, log }: { readonly plan: TestPlan; readonly log: RunLog },
+): WalledRun {
+  const marks = marksOf(parts.folder, run.id);
+  const warned = new Set<string>();
+  return (doing, command, folder, { hasNetwork, readOnlyPaths }) => {
+    const isolation = { ...parts.walls, limits: plan.limits, hasNetwork, readOnlyPaths };
+    const write = (text: string): void => {
+      log.write(text);
+      print(text);
+      say(`${doing}: ${log.lastLine}`);
+    };
+    const onWarning = (warning: string): void => {
+      if (!warned.has(warning)) write(warning);
+      warned.add(warning);
+    };
+    return runWrapped(
+      { ...parts, command, isolation },
+      { folder, marks, signal },
+      { onOutput: write, onWarning },
+    );
+  };
+}
+
+/** @returns what failed, or null */
+async function prepare(
+  parts: SandboxParts,
+  run: Run,
+  {
+    plan: { setUp: wanted, readOnlyPaths },
+    folder: clone,
+    walled,
+    signal,
+  }: {
+    readonly plan: TestPlan;
+    readonly folder: string;
+    readonly walled: WalledRun;
+    readonly signal: AbortSignal;
+  },
+): Promise<string | null> {
+  if (wanted === null) return null;
+  const place = { setUps: join(parts.folder, setUpsName), clone, runId: run.id };
+  const ended = await setUp(wanted, place, async (command, folder, walls) => {
+    if (folder !== clone) await handOver(parts, folder, signal);
+    const readable = [...readOnlyPaths, ...walls.readOnlyPaths];
+    return walled('setting up', command, folder, { ...walls, readOnlyPaths: readable });
+  });
+  return ended === null ? null : `set-up: ${wanted.command.join(' ')} ${describeEnd(ended)}`;
+}
+
+function badEnd(command: readonly string[], ended: Ended): string | null {
+  if (ended.how === 'exited' && ended.code === 0) return null;
+  return `${command.join(' ')} ${describeEnd(ended)}`;
 }
 
 /** The command runs as somebody else when the service is root, and the clone must be theirs. */
 async function handOver(
-  { tools, isolation, clock, environment }: SandboxParts,
+  { tools, walls, clock, environment }: SandboxParts,
   folder: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { uid, gid } = isolation.user;
-  if (!tools.isRoot || isolation.mode === 'plain' || uid === 0) return;
+  const { uid, gid } = walls.user;
+  if (!tools.isRoot || walls.mode === 'plain' || uid === 0) return;
   const argv = ['chown', '-R', '--no-dereference', `${uid}:${gid}`, folder] as const;
   const ended = await runCommand({ argv, folder, environment }, { clock, signal });
   if (ended.how !== 'exited' || ended.code !== 0) {
@@ -125,19 +196,22 @@ async function handOver(
 
 /** @throws WorkFailed where the walls themselves can't be put up */
 export async function runWrapped(
-  parts: Pick<SandboxParts, 'command' | 'environment' | 'etc' | 'isolation' | 'tools' | 'clock'>,
+  parts: Pick<SandboxParts, 'environment' | 'etc' | 'tools' | 'clock'> & {
+    readonly command: TestPlan['command'];
+    readonly isolation: IsolationOptions;
+  },
   place: {
     readonly folder: string;
     readonly marks: Readonly<Record<string, string>>;
     readonly signal: AbortSignal;
   },
-  onOutput: (text: string) => void,
+  { onOutput, onWarning }: Record<'onOutput' | 'onWarning', (text: string) => void>,
 ): Promise<Ended> {
   const { folder, marks, signal } = place;
   const { environment, etc, isolation, clock, command } = parts;
   const wrapping = wrapped(command, { folder, etc, environment }, isolation, parts.tools);
   if (!wrapping.ok) throw new WorkFailed('sin_aislamiento', wrapping.problem, true);
-  for (const warning of wrapping.warnings) onOutput(`[sandbox] ${warning}\n`);
+  for (const warning of wrapping.warnings) onWarning(`[sandbox] ${warning}\n`);
   let beginning = '';
   const ended = await runCommand(
     { argv: wrapping.argv, folder, environment: { ...wrapping.environment, ...marks } },

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { readMessage } from '../contract/messages.ts';
+import { exchanges } from '../contract/names.ts';
 import { until } from '../performer/fixtures/place.ts';
 import { findStrays, ownerVariable } from '../performer/strays.ts';
 import { ProvingGround } from './fixtures/proving-ground.ts';
@@ -112,4 +114,27 @@ test('the origin keeps its owner: the clone is a copy', async () => {
     assert.equal(statSync(join(objects, name)).uid, owner);
   }
   assert.ok(existsSync(objects));
+});
+
+test('S-72 what tests print goes to topico.logs while they run, and no more than people can read', async () => {
+  await using ground = new ProvingGround();
+  const { desk } = ground;
+  const lines: string[] = [];
+  await desk.bus.subscribe(
+    { durable: 'collector', exchange: exchanges.logs, patterns: ['log.#'] },
+    ({ event, ack }) => {
+      const read = readMessage(event);
+      assert.ok(read.ok && read.message.name === 'log.info');
+      assert.equal(read.message.originator, 'sandbox-service');
+      lines.push(read.message.payload.mensaje);
+      ack();
+    },
+  );
+  await ground.start();
+  await ground.offer('echo begun; sleep 60');
+  await until(() => lines.some((line) => line === 'begun'));
+  await ground.offer('seq 1 100000; exit 1', { intento: 3 });
+  await ground.verdict(3);
+  await until(() => /characters left out/.test(lines.join('')));
+  assert.ok(lines.join('').length < 100_000);
 });

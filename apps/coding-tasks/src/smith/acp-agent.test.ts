@@ -3,8 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from 'capataz/server';
-import { Place } from '../performer/fixtures/place.ts';
-import { createAcpAgent } from './acp-agent.ts';
+import { VirtualClock } from 'capataz/testing';
+import { Place, until } from '../performer/fixtures/place.ts';
+import { type AcpAgentOptions, createAcpAgent } from './acp-agent.ts';
 import { type Agent, AgentFailed, type Turn } from './agent.ts';
 
 const fake = fileURLToPath(new URL('./fixtures/fake-acp-agent.ts', import.meta.url));
@@ -12,9 +13,10 @@ const fake = fileURLToPath(new URL('./fixtures/fake-acp-agent.ts', import.meta.u
 function agentIn(
   place: Place,
   argv: readonly [string, ...string[]] = [process.execPath, fake],
+  more: Partial<AcpAgentOptions> = {},
 ): Agent {
   const { environment } = place;
-  return createAcpAgent({ name: 'fake', argv, clock: systemClock, environment });
+  return createAcpAgent({ name: 'fake', argv, clock: systemClock, environment, ...more });
 }
 
 function turnIn(place: Place, turn: Partial<Turn> = {}): Turn {
@@ -66,4 +68,18 @@ test('an ACP agent that refuses has failed; one that dies or is missing is at fa
     ask('x', agentIn(place, ['no-such-agent'])),
     failure(true, /not be started/),
   );
+});
+
+test('an ACP agent gets the extra arguments, and is ended when it is silent for too long', async () => {
+  using place = new Place();
+  const script = place.write('silent.sh', 'echo "$@" > args.txt; sleep 60');
+  const clock = new VirtualClock();
+  const more = { clock, silenceMs: 60_000, graceMs: 100, extraArgs: ['--model', 'small one'] };
+  const turn = agentIn(place, ['sh', script], more).turn(turnIn(place), control());
+  await until(() => existsSync(place.path('args.txt')));
+  assert.equal(readFileSync(place.path('args.txt'), 'utf8'), '--model small one\n');
+  const failed = assert.rejects(turn, /wrote nothing for 60000 ms/);
+  await clock.advance(60_000);
+  await clock.advance(60_000);
+  await failed;
 });

@@ -1,9 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { Writable } from 'node:stream';
 import * as acp from '@agentclientprotocol/sdk';
-import type { Clock } from 'capataz/server';
 import { describeEnd, runCommand } from '../performer/command.ts';
 import { type Agent, AgentFailed, type Answer, type Turn, type TurnControl } from './agent.ts';
+import type { CommandAgentOptions } from './command-agent.ts';
+import type { Help } from './presets.ts';
+import { silenceWatch } from './silence-watch.ts';
 
 /** Commands that speak the Agent Client Protocol over their standard streams. None was run here. */
 export const acpCommands: Readonly<Record<string, readonly [string, ...string[]]>> = {
@@ -13,14 +15,15 @@ export const acpCommands: Readonly<Record<string, readonly [string, ...string[]]
   'codex-acp': ['codex-acp'],
 };
 
-export interface AcpAgentOptions {
+/** What their own help must name for these commands to work. */
+export const acpHelps: Readonly<Record<string, readonly Help[]>> = {
+  'gemini-acp': [{ args: ['--help'], words: ['--acp'] }],
+  'opencode-acp': [{ args: ['--help'], words: ['acp'] }],
+};
+
+export interface AcpAgentOptions extends CommandAgentOptions {
   readonly name: string;
   readonly argv: readonly [string, ...string[]];
-  readonly clock: Clock;
-  readonly environment: Readonly<Record<string, string>>;
-  /** Longest turn. Default 4 h. */
-  readonly timeLimitMs?: number;
-  readonly graceMs?: number;
 }
 
 const defaultTimeLimitMs = 4 * 3_600_000;
@@ -41,19 +44,21 @@ async function runTurn(
   const output = new OutputStream();
   let errors = '';
   let conversation: Promise<Answer> | null = null;
+  const silence = silenceWatch(options.clock, options.silenceMs);
   const ended = await runCommand(
     {
-      argv: options.argv,
+      argv: [...options.argv, ...(options.extraArgs ?? [])],
       folder: turn.folder,
       environment: { ...options.environment, ...turn.marks },
     },
     {
       clock: options.clock,
       // The agent waits for further prompts: it is ended when it has answered.
-      signal: AbortSignal.any([control.signal, said.signal]),
+      signal: AbortSignal.any([control.signal, said.signal, silence.signal]),
       timeLimitMs: options.timeLimitMs ?? defaultTimeLimitMs,
       ...(options.graceMs === undefined ? {} : { graceMs: options.graceMs }),
       onOutput(text, stream) {
+        silence.heard();
         if (stream === 'out') output.push(text);
         else errors = (errors + text).slice(-keptErrorChars);
       },
@@ -64,8 +69,11 @@ async function runTurn(
       },
     },
   );
+  silence.stop();
   output.end();
   if (conversation === null) throw new AgentFailed(`${options.name} ${describeEnd(ended)}`, true);
+  if (silence.signal.aborted)
+    throw new AgentFailed(`${options.name} wrote nothing for ${options.silenceMs} ms`, true);
   if (control.signal.aborted) throw new AgentFailed(`${options.name} was cancelled`, true);
   try {
     return await conversation;

@@ -1,58 +1,100 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import type { Clock } from 'capataz/server';
 import { describeEnd, runCommand } from '../performer/command.ts';
-import type { Preset } from './presets.ts';
+import { acpCommands, acpHelps } from './acp-agent.ts';
+import { type Help, presets } from './presets.ts';
+
+/** An agent that this application knows the flags of. */
+export interface KnownAgent {
+  readonly name: string;
+  readonly program: string;
+  readonly helps: readonly Help[];
+}
+
+export const knownAgents: readonly KnownAgent[] = [
+  ...Object.entries(presets).map(([name, { template, helps }]) => ({
+    ...{ name, program: template.program, helps },
+  })),
+  ...Object.entries(acpCommands).map(([name, [program]]) => ({
+    ...{ name, program, helps: acpHelps[name] ?? [] },
+  })),
+];
+
+/** `no_help`: it is there, and its help can't be shown. */
+export type AgentStatus = 'ok' | 'not_installed' | 'flag_missing' | 'no_help';
 
 export interface AgentCheck {
   readonly agent: string;
-  /** False where the program is not there or its help can't be shown. */
-  readonly isInstalled: boolean;
-  /** What the preset uses and the installed agent's help does not name. */
+  readonly status: AgentStatus;
+  /** What is used here and the installed agent's help does not name. */
   readonly missing: readonly string[];
+  /** Why its help can't be shown. */
   readonly problem: string | null;
+}
+
+interface CheckPlace {
+  readonly clock: Clock;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly folder: string;
 }
 
 const helpTimeoutMs = 30_000;
 
 /**
- * Compares what a preset uses with the installed agent's own help, because agents rename their flags
- * from one release to the next. It asks no model and needs no key.
+ * Compares the flags that are used here with the installed agent's own help, because agents rename
+ * theirs from one release to the next. It asks no model and needs no key.
  */
 export async function checkAgent(
-  { template, helps }: Preset,
-  surroundings: {
-    readonly clock: Clock;
-    readonly environment: Readonly<Record<string, string>>;
-    readonly folder: string;
-  },
+  { name: agent, program, helps }: KnownAgent,
+  place: CheckPlace,
 ): Promise<AgentCheck> {
+  if (!isOnPath(program, place.environment.PATH ?? ''))
+    return { agent, status: 'not_installed', missing: [], problem: null };
   const missing: string[] = [];
   for (const { args, words } of helps) {
-    let help = '';
-    const ended = await runCommand(
-      {
-        argv: [template.program, ...args],
-        folder: surroundings.folder,
-        environment: surroundings.environment,
-      },
-      {
-        clock: surroundings.clock,
-        timeLimitMs: helpTimeoutMs,
-        onOutput: (text) => {
-          help += text;
-        },
-      },
-    );
-    if (ended.how !== 'exited' || help === '') {
-      const problem = `${[template.program, ...args].join(' ')} ${describeEnd(ended)}`;
-      return { agent: template.name, isInstalled: false, missing: [], problem };
-    }
-    missing.push(...words.filter((word) => !hasWord(help, word)));
+    const help = await helpOf([program, ...args], place);
+    if (!help.ok) return { agent, status: 'no_help', missing: [], problem: help.problem };
+    missing.push(...words.filter((word) => !hasWord(help.text, word)));
   }
-  return { agent: template.name, isInstalled: true, missing, problem: null };
+  const status = missing.length === 0 ? 'ok' : 'flag_missing';
+  return { agent, status, missing, problem: null };
+}
+
+async function helpOf(
+  argv: readonly [string, ...string[]],
+  { clock, environment, folder }: CheckPlace,
+): Promise<{ ok: true; text: string } | { ok: false; problem: string }> {
+  let text = '';
+  const ended = await runCommand(
+    { argv, folder, environment },
+    {
+      clock,
+      timeLimitMs: helpTimeoutMs,
+      onOutput: (part) => {
+        text += part;
+      },
+    },
+  );
+  if (ended.how === 'exited' && ended.code === 0 && text !== '') return { ok: true, text };
+  const why = ended.how === 'exited' && ended.code === 0 ? 'printed nothing' : describeEnd(ended);
+  return { ok: false, problem: `${argv.join(' ')} ${why}` };
+}
+
+function isOnPath(program: string, path: string): boolean {
+  return path.split(delimiter).some((folder) => isExecutable(join(folder, program)));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** `--print` is not named by `--print-config`. */
 function hasWord(help: string, word: string): boolean {
-  const escaped = word.replace(/[-/\\^$*+?.()|[\]{}]/g, '\\$&');
-  return new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`).test(help);
+  return new RegExp(`(?<![\\w-])${RegExp.escape(word)}(?![\\w-])`).test(help);
 }

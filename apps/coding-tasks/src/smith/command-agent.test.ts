@@ -5,7 +5,6 @@ import { systemClock } from 'capataz/server';
 import { VirtualClock } from 'capataz/testing';
 import { Place, until } from '../performer/fixtures/place.ts';
 import { AgentFailed, type Turn } from './agent.ts';
-import { checkAgent } from './check-agent.ts';
 import { createCommandAgent } from './command-agent.ts';
 import { customTemplate, presets } from './presets.ts';
 
@@ -171,21 +170,4 @@ test('an agent that writes nothing for too long is ended', async () => {
   await until(() => existsSync(started));
   await clock.advance(60_000);
   await assert.rejects(turn, /wrote nothing for 60000 ms/);
-});
-
-test('agents check: names the flags that the installed agent’s help does not', async () => {
-  using place = new Place();
-  const preset = presets.claude;
-  assert.ok(preset !== undefined);
-  const where = { ...surroundings(place), folder: place.folder };
-  const missing = { ...where, environment: { ...where.environment, PATH: place.path('bin') } };
-  assert.equal((await checkAgent(preset, missing)).isInstalled, false);
-  const help = '--print-all --output-format (text, stream-json) --verbose --permission-mode <m>';
-  fake(place, 'claude', [help]);
-  assert.deepEqual(await checkAgent(preset, where), {
-    agent: 'claude',
-    isInstalled: true,
-    missing: ['--print', '--resume'],
-    problem: null,
-  });
 });

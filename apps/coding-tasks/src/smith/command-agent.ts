@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import type { Clock } from 'capataz/server';
 import { describeEnd, type Ended, runCommand } from '../performer/command.ts';
 import { type Agent, AgentFailed, type Answer, type Turn, type TurnControl } from './agent.ts';
 import type { Dialect, Said } from './dialects.ts';
+import { silenceWatch } from './silence-watch.ts';
 
 /**
  * How an agent is called. In arguments `{phase}`, `{prompt}`, `{session}`, `{folder}` and
@@ -37,6 +38,7 @@ const maxArgumentBytes = 120_000;
 const defaultTimeLimitMs = 4 * 3_600_000;
 /** Enough for the last message of an agent that ran for hours, and a bound for one that went mad. */
 const maxOutputBytes = 256 * 1024 * 1024;
+const maxAnswerBytes = 16 * 1024 * 1024;
 const keptErrorChars = 4_000;
 const maxStatusChars = 200;
 
@@ -55,7 +57,7 @@ async function runTurn(
   control: TurnControl,
 ): Promise<Answer> {
   const listener = new Listener(template.dialect(), control);
-  const silence = silenceWatch(options);
+  const silence = silenceWatch(options.clock, options.silenceMs);
   const signal = AbortSignal.any([control.signal, silence.signal]);
   const ended = await runCommand(
     {
@@ -187,19 +189,11 @@ function answerOf(
 
 function answerFileOf({ answerFile }: Turn): string | null {
   try {
+    // A pipe would be waited for for ever, and what is too large is no answer.
+    const entry = lstatSync(answerFile);
+    if (!entry.isFile() || entry.size > maxAnswerBytes) return null;
     return readFileSync(answerFile, 'utf8').trim() || null;
   } catch {
     return null;
   }
-}
-
-function silenceWatch({ clock, silenceMs }: CommandAgentOptions) {
-  const abort = new AbortController();
-  let cancel: () => void = () => undefined;
-  const heard = (): void => {
-    cancel();
-    if (silenceMs !== undefined) cancel = clock.after(silenceMs, () => abort.abort());
-  };
-  heard();
-  return { signal: abort.signal, heard, stop: () => cancel() };
 }

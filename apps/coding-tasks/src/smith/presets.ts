@@ -1,6 +1,12 @@
 import type { CommandTemplate } from './command-agent.ts';
 import { claudeLines, codexLines, geminiWhole, opencodeLines, plainLines } from './dialects.ts';
 
+/** Arguments that print a help, and the words that it must contain. */
+export interface Help {
+  readonly args: readonly string[];
+  readonly words: readonly string[];
+}
+
 /**
  * A template for an agent that people use, and what its `--help` must name for it to fit.
  * None of them has been run here against its model: flags and forms of output are taken from each
@@ -9,11 +15,7 @@ import { claudeLines, codexLines, geminiWhole, opencodeLines, plainLines } from 
  */
 export interface Preset {
   readonly template: CommandTemplate;
-  /** Arguments that print a help, and the words that it must contain. */
-  readonly helps: readonly {
-    readonly args: readonly string[];
-    readonly words: readonly string[];
-  }[];
+  readonly helps: readonly Help[];
   readonly notes: string;
 }
 
@@ -89,7 +91,9 @@ const gemini: Preset = {
     prompt: 'input',
     dialect: () => geminiWhole,
   },
-  helps: [{ args: ['--help'], words: ['--output-format', '--approval-mode', 'yolo', '--resume'] }],
+  helps: [
+    { args: ['--help'], words: ['--output-format', 'json', '--approval-mode', 'yolo', '--resume'] },
+  ],
   notes: 'Gemini CLI. Not run here. Prompt on standard input; one JSON object; says tokens.',
 };
 
@@ -127,7 +131,10 @@ const aider: Preset = {
   helps: [
     {
       args: ['--help'],
-      words: ['--message', '--yes-always', '--chat-mode', '--no-pretty', '--no-check-update'],
+      words: [
+        ...['--message', '--yes-always', '--chat-mode'],
+        ...['--no-pretty', '--no-stream', '--no-check-update'],
+      ],
     },
   ],
   notes: 'aider. Not run here. Plain text; no sessions: each turn is told all it must know.',

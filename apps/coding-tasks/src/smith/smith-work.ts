@@ -223,7 +223,7 @@ async function inWorkspace(
       const marks = marksOf(parts.folder, run.id);
       const answer = await parts.agent.turn(
         { phase, prompt, session, answerFile, marks, folder: workspace.folder },
-        { signal: control.signal, say: (status) => control.say(`${parts.agent.name}: ${status}`) },
+        { signal: control.signal, say: voiceOf(parts.agent, control) },
       );
       control.signal.throwIfAborted();
       // Before anything is read from the worktree: nobody shall write there any more.
@@ -235,6 +235,16 @@ async function inWorkspace(
     killRun(parts.folder, run.id);
     rmSync(answerFile, { force: true });
   }
+}
+
+/** Of an agent that streams its words, a line is printed only once the next one begins. */
+function voiceOf({ name }: Agent, { say, print }: WorkControl): (status: string) => void {
+  let line = '';
+  return (status) => {
+    say(`${name}: ${status}`);
+    if (!status.startsWith(line)) print(`${line}\n`);
+    line = status;
+  };
 }
 
 /** The plan that a person has seen is the plan that is carried out (B-037). */

@@ -1,13 +1,26 @@
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import type { Git } from '../performer/git.ts';
+import { type Git, GitError } from '../performer/git.ts';
+import { removeTree } from '../performer/remove-tree.ts';
+
+/** More of a change than anybody reads. */
+const maxDiffBytes = 4 * 1024 * 1024;
 
 /** Where a turn of an agent happens. */
 export interface Workspace {
   readonly folder: string;
   /** The branch that is checked out, and its own to write. */
   readonly branch: string;
+  readonly repository: string;
 }
 
 export interface WorkspaceRequest {
@@ -55,7 +68,7 @@ class GitWorkspaces implements Workspaces {
   }
 
   async sweep(): Promise<void> {
-    rmSync(this.#trees, { recursive: true, force: true });
+    removeTree(this.#trees);
     mkdirSync(this.#trees, { recursive: true, mode: 0o700 });
     mkdirSync(this.#copies, { recursive: true, mode: 0o700 });
     for (const name of readdirSync(this.#copies)) {
@@ -82,7 +95,8 @@ class GitWorkspaces implements Workspaces {
     work: (workspace: Workspace) => Promise<T>,
   ): Promise<T> {
     const copy = await this.#inTurn(repository, () => this.#copyOf(repository, signal));
-    const folder = join(this.#trees, shortHash(`${repository}#${branch}`));
+    const folder = join(this.#trees, nameOf({ repository, branch }));
+    configure(copy, repository);
     await this.#inTurn(repository, () => this.#remove(copy, folder));
     try {
       await this.#inTurn(repository, () =>
@@ -91,30 +105,36 @@ class GitWorkspaces implements Workspaces {
           signal,
         }),
       );
-      return await work({ folder, branch });
+      return await work({ folder, branch, repository });
     } finally {
       await this.#inTurn(repository, () => this.#remove(copy, folder));
     }
   }
 
-  async seal({ folder, branch }: Workspace, message: string): Promise<string> {
+  async seal(workspace: Workspace, message: string): Promise<string> {
+    const { folder, branch } = workspace;
+    this.#restore(workspace);
     // An agent may have left the branch, or be in the middle of a merge: what counts is what lies there.
-    await this.#git.run(['add', '--all'], { folder });
+    // A repository without a commit, say, can't be added; the rest of the change can.
+    const added = await this.#git.ask(['add', '--all', '--ignore-errors'], { folder });
     const { code } = await this.#git.ask(['diff', '--cached', '--quiet'], { folder });
     if (code !== 0) {
       await this.#git.run(['commit', '--no-verify', '--no-gpg-sign', '-m', message], { folder });
-    }
+    } else if (added.code !== 0) throw new GitError(`git add failed: ${added.problems}`);
     const commit = await this.#git.run(['rev-parse', 'HEAD'], { folder });
     await this.#git.run(['checkout', '-q', '-B', branch], { folder });
     return commit;
   }
 
   diff({ folder }: Workspace, from: string): Promise<string> {
-    return this.#git.run(['diff', '--no-ext-diff', '--no-textconv', `${from}...HEAD`], { folder });
+    return this.#git.run(['diff', '--no-ext-diff', '--no-textconv', `${from}...HEAD`], {
+      ...{ folder, cutAtBytes: maxDiffBytes },
+    });
   }
 
   async push({ repository, branch, signal }: Omit<WorkspaceRequest, 'start'>): Promise<void> {
     const folder = await this.#copyOf(repository, signal);
+    configure(folder, repository);
     const refs = `refs/heads/${branch}:refs/heads/${branch}`;
     await this.#git.run(['push', '--no-verify', '--force', 'origin', refs], { folder, signal });
   }
@@ -131,8 +151,22 @@ class GitWorkspaces implements Workspaces {
     return folder;
   }
 
+  /**
+   * What git obeys may be written by an agent: commands in its configuration, and a worktree that
+   * belongs to another repository. It is put back before git, which has credentials, is asked again.
+   */
+  #restore({ folder, branch, repository }: Workspace): void {
+    const copy = join(this.#copies, `${shortHash(repository)}.git`);
+    const own = join(copy, 'worktrees', nameOf({ repository, branch }));
+    configure(copy, repository);
+    writeFileSync(join(own, 'commondir'), '../..\n');
+    rmSync(join(own, 'config.worktree'), { recursive: true, force: true });
+    rmSync(join(folder, '.git'), { recursive: true, force: true });
+    writeFileSync(join(folder, '.git'), `gitdir: ${own}\n`);
+  }
+
   async #remove(copy: string, folder: string): Promise<void> {
-    rmSync(folder, { recursive: true, force: true });
+    removeTree(folder);
     await this.#git.run(['worktree', 'prune', '--expire', 'now'], { folder: copy });
   }
 
@@ -145,6 +179,22 @@ class GitWorkspaces implements Workspaces {
     );
     return mine;
   }
+}
+
+/** Git names its own folder of a worktree after the worktree. */
+function nameOf({ repository, branch }: Pick<Workspace, 'repository' | 'branch'>): string {
+  return shortHash(`${repository}#${branch}`);
+}
+
+/** The whole configuration of a copy, with nothing in it that anybody has added. */
+function configure(copy: string, repository: string): void {
+  const url = repository.replaceAll(/["\\]/g, '\\$&');
+  const path = join(copy, 'config');
+  rmSync(path, { recursive: true, force: true });
+  writeFileSync(
+    path,
+    `[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n[remote "origin"]\n\turl = "${url}"\n`,
+  );
 }
 
 function shortHash(text: string): string {

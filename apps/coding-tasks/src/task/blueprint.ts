@@ -1,7 +1,7 @@
 import { approval, type Blueprint, blueprint, transition } from 'capataz';
 import { originators, type TaskState } from '../contract/names.ts';
 import { awaitAnswer, order, placeOf } from './delegate.ts';
-import { complete, giveUp } from './end.ts';
+import { complete, giveUp, sayStopped } from './end.ts';
 import { runFeedback } from './feedback.ts';
 import { tell } from './news.ts';
 import { note, recordOf, type TaskInput, type TaskJob, taskInput } from './record.ts';
@@ -29,6 +29,7 @@ export function taskBlueprint(rules: TaskRules): Blueprint {
       cancelled: 'FALLIDA_LOGICA',
       quarantined: 'FALLIDA_INFRAESTRUCTURA',
     },
+    onStop: sayStopped,
     states: {
       NUEVA: {
         start: true,

@@ -1,4 +1,4 @@
-import { fail, finish } from 'capataz';
+import { fail, finish, type Stop } from 'capataz';
 import { exchanges, originators, type TerminalState } from '../contract/names.ts';
 import { outcomeOf, tell } from './news.ts';
 import { note, type Reason, recordOf, type TaskJob } from './record.ts';
@@ -13,12 +13,28 @@ export function complete(job: TaskJob) {
 export function giveUp(job: TaskJob, state: TerminalState) {
   const reason = reasonOf(job);
   note(job, { reason });
-  const resultado = outcomeOf(job, reason);
-  tell(job, state, { motivo: reason.code, resultado });
+  sayFailed(job, state, reason);
+  return fail(`${reason.code}: ${reason.message}`);
+}
+
+/**
+ * What the server's own commands end or park passes by every row and handler: user and services are
+ * told all the same. A parked task keeps no reason, because it may be brought back.
+ */
+export function sayStopped(job: TaskJob, { how, reason: message, actor }: Stop): void {
+  if (how === 'quarantined')
+    return sayFailed(job, 'FALLIDA_INFRAESTRUCTURA', { code: 'internal', message, service: null });
+  const by = actor === null ? '' : ` (${actor})`;
+  const reason = { code: 'cancelled_by_operator', message: `${message}${by}`, service: null };
+  note(job, { reason });
+  sayFailed(job, 'FALLIDA_LOGICA', reason);
+}
+
+function sayFailed(job: TaskJob, state: TerminalState, reason: Reason): void {
+  tell(job, state, { motivo: reason.code, resultado: outcomeOf(job, reason) });
   // Nothing was ordered before the first delegation, and nothing is under way after a verdict.
   if (recordOf(job).attempt > 0)
     job.emit(exchanges.orders, 'tarea.cancelar', { motivo: reason.code });
-  return fail(`${reason.code}: ${reason.message}`);
 }
 
 /** What a row has noted, else what the clock or the feedback model did. */

@@ -373,3 +373,50 @@ test('S-76 what runs and calls report is summed, and a limit ends the task', asy
   const { costUsd, reason } = await world.record(id);
   assert.deepEqual([costUsd, reason?.code], [4.5, 'cost_limit']);
 });
+
+test('C-q C-14 an operator’s cancel tells the user and whoever works, as the user’s own does', async () => {
+  for (const state of ['PLANIFICANDO', 'EJECUTANDO_CODIGO', 'PROBANDO_INTEGRACION'] as const) {
+    await using world = await World.start(silentServices);
+    const id = await taskIn(world, state);
+    await world.client.jobs.cancel(id, { reason: 'the machine is needed' });
+    await world.quiet();
+    assert.equal(await world.state(id), 'FALLIDA_LOGICA');
+    const news = world.of(id, 'tarea.estado_cambiado').at(-1);
+    assert.partialDeepStrictEqual(news?.payload, {
+      estado: 'FALLIDA_LOGICA',
+      motivo: 'cancelled_by_operator',
+      resultado: { mensaje: 'the machine is needed (dev)' },
+    });
+    assert.equal(world.orders(id).at(-1), 'tarea.cancelar');
+    assert.equal((await world.record(id)).reason?.code, 'cancelled_by_operator');
+  }
+});
+
+test('C-s a correction that changes nothing and fails in the same way ends the task early', async () => {
+  await using world = await World.start(silentServices);
+  const id = await taskIn(world, 'EJECUTANDO_CODIGO');
+  const handIn = async (diff: string, round: number) => {
+    const pullRequest = answers.pullRequest(round);
+    await world.result(id, { ...pullRequest, payload: { ...pullRequest.payload, diff } } as never);
+    await world.result(id, answers.verdict(false));
+    await world.quiet();
+  };
+  await handIn('+ green', 1);
+  await handIn('+ greener', 2);
+  assert.equal(await world.state(id), 'EJECUTANDO_CODIGO');
+  await handIn('+ greener', 3);
+  assert.equal(await world.state(id), 'FALLIDA_LOGICA');
+  assert.equal((await world.record(id)).reason?.code, 'no_progress');
+  assert.equal(world.model.failures.length, 2);
+});
+
+test('C-b an event without a row is counted where Prometheus looks', async () => {
+  await using world = await World.start(silentServices);
+  const id = await taskIn(world, 'PLANIFICANDO');
+  await world.result(id, answers.pullRequest());
+  await world.approve(id);
+  await world.quiet();
+  const metrics = await (await fetch(`${world.server.url}/metrics`)).text();
+  assert.match(metrics, /^signals_ignored_total\{outcome="noted"\} 1$/m);
+  assert.match(metrics, /^signals_ignored_total\{outcome="refused"\} 1$/m);
+});

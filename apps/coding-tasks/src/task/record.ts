@@ -46,6 +46,8 @@ export const taskRecord = z.object({
   diff: z.string().nullable().default(null),
   /** The log of the last failed integration test. */
   failureLog: z.string().nullable().default(null),
+  /** SHA-256 of that log and the change that it was about; null where no change was told. */
+  failureHash: z.string().nullable().default(null),
   /** What the feedback model made of it, until it is sent. */
   correction: z.string().nullable().default(null),
   /** The sum of what was reported. */

@@ -10,6 +10,11 @@ import type { TaskRules } from './rules.ts';
 export type TaskRow = Row<TaskState, TaskInput>;
 export type TaskRows = Readonly<Record<string, TaskRow>>;
 
+/** What a peer may say at most, so that a job's data has room for all of it. */
+const maxPlanChars = 1_000_000;
+const maxDiffChars = 1_100_000;
+const maxLogChars = 1_000_000;
+
 type ResultName = Extract<EventName, `resultado.${string}`>;
 const resultNames: readonly ResultName[] = [
   'resultado.plan_generado',
@@ -128,12 +133,20 @@ const onError: Move<'resultado.error'> = (job, { codigo, mensaje, recuperable })
 
 /** A plan is approved by its id, or by its hash too: whoever approves means what he saw. */
 export function planOf({ planId, plan }: Payload<'resultado.plan_generado'>): Plan {
-  const hash = createHash('sha256').update(JSON.stringify({ planId, plan })).digest('hex');
-  return { planId, content: plan, hash };
+  return { planId, content: plan, hash: hashOf({ planId, plan }) };
+}
+
+function hashOf(content: object): string {
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }
 
 export const onPlan: Move<'resultado.plan_generado'> = (job, payload) => {
   const plan = planOf(payload);
+  if (JSON.stringify(plan.content).length > maxPlanChars) {
+    // Nobody could read it, and cut off it would be another plan.
+    failed(job, 'plan_too_large', `the plan is longer than ${maxPlanChars} characters`);
+    return transition('FALLIDA_LOGICA');
+  }
   note(job, { plan, rejection: null });
   if (job.input.requiereAprobacionPlan) return transition('ESPERANDO_APROBACION_PLAN');
   note(job, { approval: { planId: plan.planId, by: 'system:auto_approval' } });
@@ -141,7 +154,7 @@ export const onPlan: Move<'resultado.plan_generado'> = (job, payload) => {
 };
 
 export const onPullRequest: Move<'resultado.pr_generada'> = (job, { pullRequestUrl, diff }) => {
-  note(job, { pullRequestUrl, diff: diff ?? null });
+  note(job, { pullRequestUrl, diff: diff?.slice(0, maxDiffChars) ?? null });
   return transition('PROBANDO_INTEGRACION');
 };
 
@@ -149,15 +162,22 @@ export const onPullRequest: Move<'resultado.pr_generada'> = (job, { pullRequestU
 export function onVerdict({ feedbackRounds }: TaskRules): Move<'resultado.integracion_finalizada'> {
   return (job, { exito, log }) => {
     if (exito) return transition('COMPLETADA');
-    const { round } = recordOf(job);
-    note(job, { failureLog: log });
+    const { round, diff, failureHash: before } = recordOf(job);
+    const failureHash = diff === null ? null : hashOf({ diff, log });
+    note(job, { failureLog: log.slice(-maxLogChars), failureHash });
+    if (failureHash !== null && failureHash === before) {
+      const message = `the correction changed nothing: the same change has failed in the same way in round ${round}`;
+      failed(job, 'no_progress', message, originators.smith);
+      return transition('FALLIDA_LOGICA');
+    }
     if (round > feedbackRounds) {
       const message = `the tests failed in round ${round}, after ${feedbackRounds} corrections`;
       failed(job, 'feedback_rounds_spent', message, originators.sandbox);
       return transition('FALLIDA_LOGICA');
     }
     note(job, { awaited: 'feedback' });
-    tell(job, 'ESPERANDO_FEEDBACK_INTERNO', { resultado: { log, ronda: round } });
+    const told = { log: log.slice(-maxLogChars), ronda: round };
+    tell(job, 'ESPERANDO_FEEDBACK_INTERNO', { resultado: told });
     return transition('ESPERANDO_FEEDBACK_INTERNO');
   };
 }

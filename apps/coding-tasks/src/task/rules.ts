@@ -1,5 +1,6 @@
 import { CapatazError } from 'capataz';
 import type { SettingDeclarations, SettingValues } from 'capataz/server';
+import { listOf } from '../words.ts';
 
 /** The states in which somebody is at work, and may be asked whether he still is. */
 export const delegatedStates = [
@@ -61,7 +62,7 @@ export const taskSettings = {
       'Longest stay in a state in which somebody works, however many signs of life there are; then the task ends in FALLIDA_INFRAESTRUCTURA.',
   },
   costLimitUsd: {
-    type: 'integer',
+    type: 'number',
     default: 0,
     range: [0, 1_000_000],
     meaning:
@@ -123,11 +124,4 @@ export function taskRules(settings: SettingValues<typeof taskSettings>): TaskRul
 
 function isDelegated(name: string): name is DelegatedState {
   return delegatedStates.some((state) => state === name);
-}
-
-function listOf(text: string): string[] {
-  return text
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { type Bus, createPostgresBus, createRabbitBus } from 'capataz/bus';
+import { type Bus, busSource, createPostgresBus, createRabbitBus } from 'capataz/bus';
 import { createServer } from 'capataz/server';
 import { removeFromRabbit } from '../bus/fixtures/rabbit-room.ts';
 import { PostgresRoom } from '../bus/postgres/fixtures/postgres-room.ts';
@@ -14,6 +14,7 @@ import { listeningLog } from '../testing/listening-log.ts';
 import { postgresService } from '../testing/postgres-service.ts';
 import { rabbitService } from '../testing/services.ts';
 import { speakingBlueprint } from '../testing/speaking-blueprint.ts';
+import { until } from '../testing/until.ts';
 
 const service = await rabbitService();
 after(() => service.close());
@@ -39,6 +40,39 @@ test('S-47: so does a configured PostgreSQL', async () => {
   } finally {
     await room[Symbol.asyncDispose]();
     await database.close();
+  }
+});
+
+test('S-47: two systems with a prefix each share a broker and hear nothing of each other', async () => {
+  const prefixes = [`${systemRandom.id()}.`, `${systemRandom.id()}.`] as const;
+  const folders: string[] = [];
+  const start = async (busPrefix: string, heard: string[]) => {
+    const folder = mkdtempSync(join(tmpdir(), 'capataz-bus-'));
+    folders.push(folder);
+    return createServer({
+      blueprints: [speaker],
+      log: listeningLog().log,
+      subscriptions: ({ bus }) => [
+        { name: 'ear', source: busSource(bus, queue), handle: ({ name }) => void heard.push(name) },
+      ],
+    }).start({ config: { port: 0, dataDir: folder, busUrl: service.url, busPrefix } });
+  };
+  try {
+    const [mine, theirs]: [string[], string[]] = [[], []];
+    const one = await start(prefixes[0], mine);
+    const other = await start(prefixes[1], theirs);
+    await one.client().jobs.start('speaker');
+    await until(() => mine.length === 2);
+    await one.stop();
+    await other.stop();
+    assert.deepEqual([mine, theirs], [['first', 'second'], []]);
+  } finally {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+    for (const prefix of prefixes)
+      await removeFromRabbit(service.url, {
+        exchanges: [`${prefix}${exchange}`],
+        durables: [`${prefix}${queue.durable}`],
+      });
   }
 });
 

@@ -21,6 +21,16 @@ const settings = {
   greeting: { type: 'string', default: 'Hello', meaning: 'What is said.' },
   pace: { type: 'duration', default: '10s', meaning: 'How often.' },
   apiKey: { type: 'string', default: null, secret: true, meaning: 'For the printer.' },
+  price: { type: 'number', default: 0.5, range: [0, 10], meaning: 'USD of a page.' },
+  printers: {
+    type: 'tables',
+    default: null,
+    meaning: 'Those that there are.',
+    fields: {
+      name: { type: 'string', default: null, meaning: 'Its own.' },
+      warmUp: { type: 'duration', default: '1m', meaning: 'How long it takes.' },
+    },
+  },
 } as const;
 
 const relay: ServerOptions<typeof settings, { readonly greeting: string }> = {
@@ -51,6 +61,8 @@ const relay: ServerOptions<typeof settings, { readonly greeting: string }> = {
       run: (context) => {
         if (context.settings.apiKey === null) throw new UsageError('say needs --api-key');
         context.print.line(`${context.settings.greeting} every ${context.settings.pace} ms`);
+        for (const { name, warmUp } of context.settings.printers)
+          context.print.line(`on ${name}, which takes ${warmUp} ms`);
       },
     },
   ],
@@ -139,4 +151,34 @@ test('S-65: what is wrong with the application’s settings stops its own comman
   assert.match(stderr, /`relay config` shows every setting/);
   const listed = await run(folder, ['jobs', 'list', '--data-dir', 'data'], { environment });
   assert.equal(listed.code, 0, listed.stderr);
+});
+
+test('S-73 S-65: an application may have tables in its file, which are checked field by field', async () => {
+  const text = '[[printers]]\nname = "big"\n\n[[printers]]\nname = "fast"\nwarm_up = "5s"\n';
+  const folder = folderWith({ 'relay.toml': `price = 0.25\n${text}` });
+  const said = await run(folder, ['say', '--api-key', 'k']);
+  assert.equal(
+    said.stdout,
+    'Hello every 10000 ms\non big, which takes 60000 ms\non fast, which takes 5000 ms\n',
+    said.stderr,
+  );
+  assert.match((await run(folder, ['config'])).stdout, /^printers +2 entries .*\[\[printers\]\]/m);
+  assert.doesNotMatch((await run(folder, ['say', '--help'])).stdout, /--printers/);
+  const wrong = '[[printers]]\nname = 5\nwarmup = "5s"\nwarm_up = "soon"\n';
+  writeFileSync(join(folder, 'relay.toml'), `price = 11\n${wrong}`);
+  const { code, stderr } = await run(folder, ['say', '--api-key', 'k']);
+  assert.equal(code, 2);
+  for (const problem of [
+    /relay\.toml: price: must be from 0 to 10, not 11/,
+    /relay\.toml: \[\[printers\]\] 1 name: must be a string, not a number/,
+    /relay\.toml: \[\[printers\]\] 1 warmup: is no setting; did you mean warm_up\?/,
+    /relay\.toml: \[\[printers\]\] 1 warm_up: must be a duration/,
+  ])
+    assert.match(stderr, problem);
+  writeFileSync(join(folder, 'relay.toml'), 'printers = "all"\n');
+  const single = await run(folder, ['say', '--api-key', 'k']);
+  assert.match(
+    single.stderr,
+    /relay\.toml: printers: must be tables \(\[\[printers\]\]\), not a string/,
+  );
 });

@@ -5,6 +5,7 @@ export type {
   CommandContext,
 } from '../cli/application.ts';
 export { UsageError } from '../cli/exit.ts';
+export { oneLine, plainText } from '../cli/output.ts';
 export type {
   Composition,
   Made,

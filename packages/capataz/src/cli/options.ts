@@ -74,6 +74,7 @@ export function addSettings(
 export function addApplicationSettings(command: Command, { application }: CliContext): Command {
   const { settings, prefix } = application.settings;
   for (const [name, setting] of Object.entries(settings)) {
+    if (setting.type === 'tables') continue;
     const words = { flag: flagName(name), variable: environmentName(name, prefix) };
     command.addOption(settingOption(setting, words));
   }

@@ -145,6 +145,7 @@ export function plainText(text: string): string {
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
 }
 
+/** The same on one line. */
 export function oneLine(text: string): string {
   return plainText(text.replaceAll(/\s+/g, ' '));
 }

@@ -1,6 +1,7 @@
 import { Breakers } from '../breaker/breakers.ts';
 import type { Bus } from '../bus/contract.ts';
 import { createInProcessBus } from '../bus/in-process.ts';
+import { prefixedBus } from '../bus/prefixed.ts';
 import type { Client } from '../client/index.ts';
 import { readClients, readWorkers } from '../config/access-files.ts';
 import { loadBlueprints } from '../config/blueprint-modules.ts';
@@ -136,7 +137,10 @@ async function busOf(
   if (bus !== undefined) return made(bus, { config, ...setup });
   const { clock, log } = setup;
   const options = { clock, log, ...(codec === undefined ? {} : { codec }) };
-  if (config.busUrl !== null) return busAt(config.busUrl, options);
+  if (config.busUrl !== null) {
+    const configured = busAt(config.busUrl, options);
+    return config.busPrefix === null ? configured : prefixedBus(configured, config.busPrefix);
+  }
   return subscriptions === undefined
     ? null
     : createInProcessBus({ ...options, confirm: 'handled' });

@@ -12,6 +12,7 @@ import {
   type SettingDeclarations,
   type SettingValue,
 } from './setting.ts';
+import { readTables } from './setting-tables.ts';
 import { type Config, type SettingName, settings } from './settings.ts';
 import { codeOf, readToml, type TomlTable } from './toml.ts';
 import { type Parsed, parseFileValue, parseSeconds, parseText } from './values.ts';
@@ -254,6 +255,10 @@ function findInFile(
   if (file === null) return null;
   const key = fileKey(name);
   const base = dirname(file);
+  if (Object.hasOwn(table, key) && setting.type === 'tables') {
+    const value = readTables(setting, table[key], { file, key, base, problems });
+    return { source: `${file}: [[${key}]]`, base, parsed: { ok: true, value } };
+  }
   if (Object.hasOwn(table, key)) {
     return { source: `${file}: ${key}`, base, parsed: parseFileValue(setting, table[key]) };
   }
@@ -295,6 +300,7 @@ function settingValueOf({ type }: Setting, { base, parsed }: Found): SettingValu
 }
 
 function defaultOf(setting: Setting, { directory }: ConfigSources): SettingValue | null {
+  if (setting.type === 'tables') return [];
   if (setting.default === null) return null;
   if (setting.type === 'path' || setting.type === 'folder') {
     const path = resolve(directory, String(setting.default));

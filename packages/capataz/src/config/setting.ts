@@ -19,20 +19,27 @@ export interface Setting {
   readonly isBase?: true;
   /** `off` and 0 switch it off; the value is 0 then, and shown as `off`. */
   readonly canBeOff?: true;
+  /** For the type `tables`: what each of them may have. No secrets, and no tables. */
+  readonly fields?: SettingDeclarations;
 }
 
-/** `path`: must exist, unless it is the default. `folder`: is made when it is needed. */
+/**
+ * `path`: must exist, unless it is the default. `folder`: is made when it is needed. `tables`: any
+ * number of `[[name]]`, in the file alone.
+ */
 export type SettingType =
   | 'string'
   | 'choice'
   | 'port'
   | 'duration'
   | 'integer'
+  | 'number'
   | 'boolean'
   | 'path'
   | 'folder'
   | 'url'
-  | 'zone';
+  | 'zone'
+  | 'tables';
 
 export interface Alias {
   readonly name: string;
@@ -42,13 +49,20 @@ export interface Alias {
 
 export type SettingDeclarations = Readonly<Record<string, Setting>>;
 
-export type SettingValue = string | number | boolean;
+export type SettingValue = string | number | boolean | readonly SettingTableValue[];
+
+/** One `[[name]]`: a value for each of its fields. */
+export type SettingTableValue = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Of a setting that nobody knows yet: any value there can be. */
-type ValueOf<S extends Setting> = [Setting] extends [S] ? SettingValue | null : KnownValue<S>;
+type ValueOf<S extends Setting> = [Setting] extends [S]
+  ? SettingValue | null
+  : S extends { readonly fields: infer F extends SettingDeclarations }
+    ? readonly SettingValues<F>[]
+    : KnownValue<S>;
 
 type KnownValue<S extends Setting> =
-  | (S['type'] extends 'port' | 'integer' | 'duration'
+  | (S['type'] extends 'port' | 'integer' | 'number' | 'duration'
       ? number
       : S['type'] extends 'boolean'
         ? boolean

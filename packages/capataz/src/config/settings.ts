@@ -250,6 +250,12 @@ export const settings = {
     meaning:
       'Where events go that jobs emit: `amqp://user:password@host:5672/vhost`, a RabbitMQ, or `postgres://user:password@host:port/database`, a PostgreSQL, with `?schema=` for one that is not `capataz_bus`. Without one, and without a bus in the application, they rest in the outbox.',
   },
+  busPrefix: {
+    type: 'string',
+    default: null,
+    meaning:
+      'Stands before the names of all exchanges and queues at `bus_url`, so that several systems can share a broker; the same for every process of one system. Default: nothing.',
+  },
   outboxMaxRetries: {
     type: 'integer',
     default: 5,

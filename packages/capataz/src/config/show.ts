@@ -36,6 +36,7 @@ function shownValue(
   value: SettingValue | null,
 ): SettingValue | null {
   if (value === null) return null;
+  if (Array.isArray(value)) return value.length === 1 ? '1 entry' : `${value.length} entries`;
   if (canBeOff === true && value === 0) return 'off';
   if (secret && words?.includes(String(value)) !== true) return '********';
   return type === 'duration' ? formatDuration(Number(value)) : value;

@@ -15,6 +15,10 @@ export function parseText(setting: Setting, text: string): Parsed {
       return /^-?\d+$/.test(text)
         ? parseInteger(setting, Number(text))
         : refused(`must be a whole number, not "${text}"`);
+    case 'number':
+      return /^-?\d+(?:\.\d+)?$/.test(text)
+        ? withinRange(setting, Number(text), String)
+        : refused(`must be a number, not "${text}"`);
     case 'duration':
       return parseLength(setting, text);
     case 'choice':
@@ -25,6 +29,8 @@ export function parseText(setting: Setting, text: string): Parsed {
       return parseUrl(setting, text);
     case 'zone':
       return parseZone(text);
+    case 'tables':
+      return refused('can only stand in the file, as [[…]]');
     case 'string':
     case 'path':
     case 'folder':
@@ -40,6 +46,11 @@ export function parseFileValue(setting: Setting, value: unknown): Parsed {
     return typeof value === 'number'
       ? parseInteger(setting, value)
       : refused(`must be a whole number, not ${kindOf(value)}`);
+  }
+  if (setting.type === 'number') {
+    return typeof value === 'number' && Number.isFinite(value)
+      ? withinRange(setting, value, String)
+      : refused(`must be a number, not ${kindOf(value)}`);
   }
   if (setting.type === 'boolean') {
     return typeof value === 'boolean'

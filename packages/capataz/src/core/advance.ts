@@ -8,6 +8,7 @@ import { startTask } from './dispatch.ts';
 import type { Emission } from './emit.ts';
 import { HandlerView } from './handler.ts';
 import type { JobError, Resume } from './job.ts';
+import { sayLastWords } from './last-words.ts';
 import { backoffMs, quarantine, type RetryPolicy, retryPolicy } from './retry.ts';
 import type { Shares } from './share-actions.ts';
 import { checkShares, fullKey, queueForShare, sharesOf, takeShares } from './shares.ts';
@@ -292,6 +293,7 @@ export function giveUp(step: Step, then: string, error: JobError, resume: Resume
 export function parkJob(step: Step, error: JobError, resume: Resume): void {
   const { state } = step.job;
   const shown = step.shownAs('quarantined');
+  sayLastWords(step, { how: 'quarantined', actor: null, reason: error.message });
   const whereFrom = shown === state ? resume : { state, ...resume };
   step.await({ status: 'quarantined', state: shown, wait: null, error, resume: whereFrom });
   step.tellParent('quarantined');

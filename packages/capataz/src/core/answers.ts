@@ -15,6 +15,7 @@ import type {
   ParallelWait,
   Wait,
 } from './job.ts';
+import { sayLastWords } from './last-words.ts';
 import { fullKey, sharesOf } from './shares.ts';
 import type {
   DecidedSignal,
@@ -311,6 +312,7 @@ function onChild(step: Step, { id, name, body }: InboxItem): null {
 
 export function endCancelled(step: Step, actor: string, reason: string): void {
   step.task({ type: 'cancel_all' });
+  sayLastWords(step, { how: 'cancelled', actor, reason });
   step.await({
     status: 'cancelled',
     state: step.shownAs('cancelled'),

@@ -36,11 +36,25 @@ export interface BlueprintDefinition<S extends string, I> {
    * it stands.
    */
   readonly ends?: { readonly [K in EndName]?: NoInfer<S> };
+  /**
+   * What a job still says when it is cancelled from outside or parked, which no handler sees: it may
+   * `emit` and change `data`, in the very commit that stops it. One that throws keeps nothing from
+   * being stopped, and says nothing. Not called where the blueprint's version is gone.
+   */
+  readonly onStop?: (job: HandlerJob<I>, stop: Stop) => void;
   /** At most `limit` open jobs of one key. A job's own option goes before it. */
   readonly concurrency?: (input: I) => Concurrency | null;
 }
 
 export type EndName = 'failed' | 'cancelled' | 'quarantined';
+
+/** What stops a job that did not end by itself. */
+export interface Stop {
+  readonly how: 'cancelled' | 'quarantined';
+  readonly reason: string;
+  /** Who cancelled it: a client, or `parent`. Null: nobody did. */
+  readonly actor: string | null;
+}
 
 export interface StateDefinition<S extends string, I> extends HandlerSlots<S, I> {
   /** Exactly one state of a blueprint starts. */
@@ -96,6 +110,7 @@ export interface Blueprint {
   /** Signal → how long it is kept when it comes early. */
   readonly early: ReadonlyMap<string, number>;
   readonly ends: Readonly<Partial<Record<EndName, string>>>;
+  readonly onStop: ((job: HandlerJob, stop: Stop) => void) | null;
   readonly concurrency: ((input: JsonValue) => Concurrency | null) | null;
   /** Text that two blueprints share exactly when they have the same graph. */
   readonly graph: string;
@@ -132,6 +147,7 @@ const definitionKeys = [
   'states',
   'early',
   'ends',
+  'onStop',
   'concurrency',
 ];
 const slotKeys = ['handle', 'run'];
@@ -191,6 +207,7 @@ export function blueprint<const S extends string, I = JsonValue>(
     stores: untyped.stores ?? {},
     early,
     ends,
+    onStop: untyped.onStop ?? null,
     concurrency: untyped.concurrency ?? null,
     graph: graphText(states),
   };

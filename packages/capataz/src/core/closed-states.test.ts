@@ -10,7 +10,7 @@ import type { Job } from './job.ts';
 import type { Signal } from './signal.ts';
 import { stay, waitFor } from './wait-actions.ts';
 
-type Extras = Partial<Pick<BlueprintDefinition<string, never>, 'early' | 'ends'>>;
+type Extras = Partial<Pick<BlueprintDefinition<string, never>, 'early' | 'ends' | 'onStop'>>;
 type States = Readonly<Record<string, StateDefinition<string, never>>>;
 
 function machine(states: States, extras: Extras = {}) {
@@ -84,6 +84,55 @@ test('S-61 a job that is dismissed ends as failed, in the state for that', () =>
     reason: 'hopeless',
     actor: 'ana',
   });
+});
+
+const lone = {
+  work: {
+    start: true,
+    to: ['done'],
+    handle: () => dispatch('echo', {}, { on: { success: 'done' }, retry: { max: 0 } }),
+  },
+  done: { end: true },
+} as const;
+
+test('S-61 a job that is cancelled or parked says so in the commit that stops it', () => {
+  const speaking = machine(lone, {
+    onStop: (job, { how, reason, actor }) => {
+      job.data.stopped = how;
+      job.emit('topic', 'stopped', { how, reason, actor, state: job.state });
+    },
+  });
+  const job: Job = { ...change(aJob({ state: 'work' }), created, speaking).job, version: 1 };
+  assert(job.wait?.type === 'task');
+  const cancelled = change(job, { type: 'cancel', actor: 'ana', reason: 'no' }, speaking);
+  assert.deepEqual(
+    [cancelled.job.status, cancelled.job.data],
+    ['cancelled', { stopped: 'cancelled' }],
+  );
+  const said = { how: 'cancelled', reason: 'no', actor: 'ana', state: 'work' };
+  assert.deepEqual(
+    cancelled.also?.emits.map(({ name, payload }) => [name, payload]),
+    [['stopped', said]],
+  );
+  const task = aHeldTask({ id: job.wait.taskId });
+  const signal = { ...reported('PERMANENT_ERROR'), task } as Signal;
+  const parked = change(job, signal, speaking);
+  assert.partialDeepStrictEqual(
+    parked.also?.emits.map(({ payload }) => payload),
+    [{ how: 'quarantined', actor: null }],
+  );
+});
+
+test('S-61 what a stopped job would say can’t keep it from being stopped', () => {
+  const dumb = machine(lone, {
+    onStop: (job) => {
+      job.emit('topic', 'stopped', null);
+      throw new Error('no words');
+    },
+  });
+  const job: Job = { ...change(aJob({ state: 'work' }), created, dumb).job, version: 1 };
+  const ended = change(job, { type: 'cancel', actor: 'ana', reason: 'no' }, dumb);
+  assert.deepEqual([ended.job.status, ended.also?.emits ?? []], ['cancelled', []]);
 });
 
 test('S-61 finish and fail end the job in its present state, which may go on otherwise', () => {

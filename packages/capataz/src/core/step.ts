@@ -153,6 +153,11 @@ export class Step {
     return this.#blueprint?.ends[status] ?? otherwise;
   }
 
+  /** What the blueprint has a job say that is stopped; null also where the blueprint is gone. */
+  get onStop(): Blueprint['onStop'] {
+    return this.#blueprint?.onStop ?? null;
+  }
+
   /** A job that nobody waits for any more tells nobody: the store throws the letter away. */
   tellParent(ending: string): void {
     const { parent, id, result, error } = this.job;

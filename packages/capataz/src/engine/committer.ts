@@ -7,6 +7,7 @@ import type {
   ChangeOutcome,
   ChangeRequest,
   ClaimOutcome,
+  Note,
   StartMark,
   Store,
   Work,
@@ -28,6 +29,8 @@ export interface Committed {
   readonly assigned: readonly Task[];
   /** First signs of work that it was to write; those of attempts that are no longer current it left out. */
   readonly starts: readonly StartMark[];
+  /** What came in and changed no job. */
+  readonly notes: readonly Note[];
   /** Jobs whose book grew. */
   readonly jobIds: ReadonlySet<string>;
   /** Letters came into inboxes, whose alarms ring now. */
@@ -214,6 +217,7 @@ export class Committer {
       done,
       assigned,
       starts: work.starts ?? [],
+      notes: work.notes ?? [],
       lettersCame: outcome.letters.some(({ length }) => length > 0),
     });
     this.#serveOverlooked(parkedSince(), wakes, freed, matches);
@@ -302,7 +306,7 @@ export class Committer {
     const jobIds = new Set<string>();
     for (const { outcome } of done) jobIds.add(outcome.job.id);
     for (const { jobId } of assigned) jobIds.add(jobId);
-    for (const { jobId } of work.notes ?? []) jobIds.add(jobId);
+    for (const { jobId } of happened.notes) jobIds.add(jobId);
     for (const { jobId } of work.starts ?? []) jobIds.add(jobId);
     for (const listener of this.#listeners) listener({ ...happened, jobIds });
   }

@@ -16,7 +16,7 @@ export const counterNames = {
   dispatchFailures: 'dispatch_failures_total',
 } as const;
 
-/** Every metric there is, by the names of the lifecycle seed; the last four are ours. */
+/** Every metric there is, by the names of the lifecycle seed; those from jobs_oldest_age_seconds on are ours. */
 export type Instruments = ReturnType<typeof createInstruments>;
 
 /** All durations are seconds, as is usual with Prometheus; the seed's names don't say so. */
@@ -74,6 +74,11 @@ export function createInstruments(registry: Registry) {
       'bus_subscription_live',
       'Bus subscriptions of this process: 1 live, 0 down',
       ['subscription'],
+    ),
+    signalsIgnored: counter(
+      'signals_ignored_total',
+      'Signals that moved no job: refused, or noted by a row that took them with a remark',
+      ['outcome'],
     ),
     scheduleSlots: counter(
       'schedule_slots_total',

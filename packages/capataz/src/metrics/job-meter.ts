@@ -4,6 +4,7 @@ import { endedPhase, type Phase } from '../core/phase.ts';
 import { isFinal } from '../core/status.ts';
 import type { Committed, DoneChange } from '../engine/committer.ts';
 import type { Clock } from '../std/clock.ts';
+import { isJsonObject } from '../std/json.ts';
 import type { StartMark } from '../store/contract.ts';
 import type { Exemplars } from './exemplars.ts';
 import { counterNames, type Instruments } from './instruments.ts';
@@ -39,11 +40,12 @@ export class JobMeter {
     });
   }
 
-  onCommitted({ done, starts, assigned }: Committed): void {
+  onCommitted({ done, starts, assigned, notes }: Committed): void {
     for (const change of done) {
       for (const entry of change.request.change.history) this.#count(entry, change);
       this.#follow(change);
     }
+    for (const { entries } of notes) for (const entry of entries) this.#countIgnored(entry);
     for (const mark of starts) this.#onStart(mark);
     for (const task of assigned) this.#onAssigned(task);
   }
@@ -68,8 +70,15 @@ export class JobMeter {
         if (entry.reason === 'DISPATCH_TIMEOUT') this.#add('dispatchFailures', job);
         return;
       default:
-        return;
+        return this.#countIgnored(entry);
     }
+  }
+
+  #countIgnored({ type, details }: HistoryEntry): void {
+    const { signalsIgnored } = this.#instruments;
+    if (type === 'signal_refused') signalsIgnored.inc({ outcome: 'refused' });
+    if (type === 'signal_taken' && isJsonObject(details) && 'note' in details)
+      signalsIgnored.inc({ outcome: 'noted' });
   }
 
   #countFailed(job: Job): void {

@@ -437,3 +437,13 @@ test('A-43: a dead worker leaves all gauges, and its task too', async () => {
   assert.equal(scraped.values.get('workers_terminated_total'), 1);
   assert.equal(scraped.values.get('worker_state_duration_sum{state="BUSY"}'), 30);
 });
+
+test('C-b: a signal that nothing takes is counted', async () => {
+  await using served = await serveEngine({ blueprints });
+  const job = await create(served, 'person');
+  const { status } = await ask(served.url, `POST /api/v1/jobs/${job}/signals`, {
+    body: { name: 'nonsense' },
+  });
+  assert.equal(status, 409);
+  assert.deepEqual(nonZero(await scrape(served), 'signals_ignored_total'), { refused: 1 });
+});

@@ -63,7 +63,9 @@ async function serve(command: Command, context: CliContext): Promise<void> {
         url: server.url,
       });
     }
-    tellBlueprints(server.blueprints, values, log);
+    // An application that has none in this process does so on purpose.
+    if (server.blueprints.length > 0 || composition.blueprints === undefined)
+      tellBlueprints(server.blueprints, values, log);
     context.stdout.write(`listening on ${server.url}\n`);
     log.info('stopping', { signal: await asked.promise });
     await server.stop();
