@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { worldOf } from './fake-control-room/world.ts';
 import { addDevice, addRobot, addSchedule } from './fixtures/tables.ts';
-import { day, minute, World } from './fixtures/world.ts';
+import { day, minute, second, World } from './fixtures/world.ts';
 
 const robots = 10;
 const days = 30;
@@ -25,7 +25,7 @@ test('LH-9, L-20: in a month of cycles of 300 s each slot of ten daily schedules
       }
     },
   });
-  await world.pass(days * day);
+  await world.stride(days * day, 10 * second);
   const slots = world.fake.runs.map(({ robotId, deviceId, acceptedAt }) =>
     [robotId, deviceId, Math.floor(acceptedAt / day)].join('/'),
   );
