@@ -10,7 +10,7 @@ const takenFlags = ['config', 'json', 'help', 'version', 'worker'];
 
 /** @throws CapatazError CONFIG_INVALID with everything that is wrong. */
 export function applicationOf(options: ServerOptions): Application {
-  const { name = capataz.name, settings = {}, commands = [], ...rest } = options;
+  const { name = capataz.name, settings = {}, settingsFile, commands = [], ...rest } = options;
   const { shutdownTimeout = null, log = null, ...composition } = rest;
   const problems = [
     ...nameProblems(name, Object.keys(settings).length + commands.length > 0),
@@ -21,7 +21,7 @@ export function applicationOf(options: ServerOptions): Application {
     const hint = 'This is code of the application: mend it there.';
     throw new CapatazError('CONFIG_INVALID', problems.join('\n'), { problems, hint });
   }
-  const table = settingTable(name, settings);
+  const table = settingTable(name, settings, settingsFile);
   return { name, composition, settings: table, commands, shutdownTimeout, log };
 }
 
