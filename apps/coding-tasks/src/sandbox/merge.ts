@@ -1,4 +1,4 @@
-import type { Git } from '../performer/git.ts';
+import { type Git, GitError } from '../performer/git.ts';
 import type { PullRequestPlace } from '../performer/repository-url.ts';
 
 export type Merged =
@@ -7,6 +7,8 @@ export type Merged =
   | { readonly ok: false; readonly log: string };
 
 const maxConflictChars = 20_000;
+/** What git ends with when it gives up. */
+const fatal = 128;
 
 /**
  * The pull request as it would be after its merge: a clone of the target branch with the request
@@ -32,6 +34,9 @@ export async function mergedClone(
     call,
   );
   if (code === 0) return { ok: true, commit: await git.run(['rev-parse', 'HEAD'], call) };
+  // Else git itself has failed, for want of room, say; which is not the branch's fault.
+  const isBranchesFault = code !== fatal || problems.includes('unrelated histories');
+  if (!isBranchesFault) throw new GitError(`git merge failed (${code}): ${problems || output}`);
   const conflicts = await git.run(['diff', '--no-ext-diff', '--no-textconv'], call);
   const words = [output, problems, conflicts.slice(0, maxConflictChars)];
   return { ok: false, log: words.filter((text) => text !== '').join('\n') };
