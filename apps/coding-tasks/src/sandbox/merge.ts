@@ -25,9 +25,11 @@ export async function mergedClone(
   // Copied, not linked: the clone changes its owner, and its origin must not do so with it.
   await git.run(['init', '-q', folder], { folder: parent, signal });
   const { repository, ref } = request;
-  await git.run(['fetch', '-q', '--no-tags', '--', repository, target ?? 'HEAD'], call);
+  // Git LFS asks there for the files themselves.
+  await git.run(['remote', 'add', 'origin', repository], call);
+  await git.run(['fetch', '-q', '--no-tags', 'origin', '--', target ?? 'HEAD'], call);
   await git.run(['checkout', '-q', '-B', 'integration', 'FETCH_HEAD'], call);
-  await git.run(['fetch', '-q', '--no-tags', '--', repository, ref], call);
+  await git.run(['fetch', '-q', '--no-tags', 'origin', '--', ref], call);
   const merge = ['merge', '--no-ff', '--no-verify', '--no-gpg-sign'];
   const { code, output, problems } = await git.ask(
     [...merge, '-m', `Merge ${ref} for its test`, 'FETCH_HEAD'],

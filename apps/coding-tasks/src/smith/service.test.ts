@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { until } from '../performer/fixtures/place.ts';
+import { createGit } from '../performer/git.ts';
+import { pullRequestPlace } from '../performer/repository-url.ts';
 import { findStrays, ownerVariable } from '../performer/strays.ts';
+import { mergedClone } from '../sandbox/merge.ts';
 import { rightSum, Smithy, sumScript, wrongSum } from './fixtures/smithy.ts';
 
 const branch = 'capataz/task-1';
@@ -269,4 +274,41 @@ test('one folder, one smith', async () => {
   await using smithy = new Smithy();
   await smithy.start(sumScript);
   await assert.rejects(smithy.start(sumScript), /another process works with this folder/);
+});
+
+const hasLfs = spawnSync('git', ['lfs', 'version']).status === 0;
+
+test('large files: what an agent adds with Git LFS is there for the tests', {
+  skip: !hasLfs,
+}, async () => {
+  await using smithy = new Smithy();
+  const { place, desk } = smithy;
+  // As on a machine where LFS was installed for everybody.
+  place.write('.gitconfig', '');
+  const environment = { ...place.environment, GIT_CONFIG_GLOBAL: place.path('.gitconfig') };
+  spawnSync('git', ['lfs', 'install', '--skip-repo'], { env: environment });
+  await smithy.start(
+    {
+      ...sumScript,
+      code: [
+        { write: { path: '.gitattributes', text: '*.bin filter=lfs diff=lfs merge=lfs -text\n' } },
+        { write: { path: 'art.bin', text: 'large' } },
+        { answer: 'Added.' },
+      ],
+    },
+    { environment },
+  );
+  const { payload } = await smithy.planned();
+  await desk.order('tarea.aprobar_plan', { planId: payload.planId, intento: 2 });
+  const { pullRequestUrl } = (await desk.next('resultado.pr_generada')).payload;
+  assert.match(smithy.fileOn('capataz/task-1', 'art.bin') ?? '', /^version https:..git-lfs/);
+  const { clock } = desk.world;
+  const git = createGit({ clock, environment, author: { name: 'a', email: 'a@localhost' } });
+  const folder = place.path('clone');
+  const { signal } = new AbortController();
+  const merged = await mergedClone(git, pullRequestPlace(pullRequestUrl), null, {
+    ...{ parent: place.folder, folder, signal },
+  });
+  assert.equal(merged.ok, true);
+  assert.equal(readFileSync(`${folder}/art.bin`, 'utf8'), 'large');
 });

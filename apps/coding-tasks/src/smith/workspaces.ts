@@ -135,8 +135,17 @@ class GitWorkspaces implements Workspaces {
 
   async push({ repository, branch, signal }: Omit<WorkspaceRequest, 'start'>): Promise<void> {
     const folder = await this.#copyOf(repository, signal);
+    await this.#pushLargeFiles(folder, branch, signal);
     const refs = `refs/heads/${branch}:refs/heads/${branch}`;
     await this.#git.run(['push', '--no-verify', '--force', 'origin', refs], { folder, signal });
+  }
+
+  /** Git LFS does so in a hook, and hooks do not run here. */
+  async #pushLargeFiles(folder: string, branch: string, signal: AbortSignal): Promise<void> {
+    const call = { folder, signal };
+    const grep = ['grep', '-q', 'filter=lfs', branch, '--', ':(glob)**/.gitattributes'];
+    const { code } = await this.#git.ask(grep, call);
+    if (code === 0) await this.#git.run(['lfs', 'push', 'origin', branch], call);
   }
 
   /** Agents work in it: it is configured anew each time, and made anew where they have destroyed it. */
