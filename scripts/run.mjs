@@ -14,6 +14,7 @@ const commands = {
   reference: 'scripts/reference.ts',
   demo: 'examples/digest/demo.ts',
   'demo:coding-tasks': 'apps/coding-tasks/demo/main.ts',
+  'demo:llm-jobs': 'apps/llm-jobs/demo/main.ts',
   'example:approval': 'examples/approval/demo.ts',
   'example:nightly': 'examples/nightly/demo.ts',
   bench: 'bench/main.ts',

@@ -59,6 +59,11 @@ const exceptions: readonly Exception[] = [
     path: 'apps/coding-tasks/bin/capataz-coding.mjs',
     reason: 'hands the environment on unread when it replaces its own process',
   },
+  {
+    rule: 'environment',
+    path: 'apps/llm-jobs/bin/capataz-llm.mjs',
+    reason: 'hands the environment on unread when it replaces its own process',
+  },
 ];
 
 const isInLibraryOrTest = ({ path }: SourceFile): boolean =>

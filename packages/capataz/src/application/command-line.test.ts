@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { blueprint, finish } from 'capataz';
 import { UsageError } from 'capataz/server';
 import { folderWith, type Ran, type RunOptions, runIn } from '../cli/fixtures/context.ts';
+import { until } from '../testing/until.ts';
 import { applicationOf } from './application-of.ts';
 import type { ServerOptions } from './options.ts';
 
@@ -151,6 +152,51 @@ test('S-65: what is wrong with the application’s settings stops its own comman
   assert.match(stderr, /`relay config` shows every setting/);
   const listed = await run(folder, ['jobs', 'list', '--data-dir', 'data'], { environment });
   assert.equal(listed.code, 0, listed.stderr);
+});
+
+test('S-65: the file of the settings may have a name of its own, and an empty text may be a value', async () => {
+  const named = applicationOf({
+    ...relay,
+    settings: { note: { type: 'string', default: 'none', canBeEmpty: true, meaning: 'A note.' } },
+    settingsFile: 'parcels.toml',
+  } as unknown as ServerOptions);
+  const folder = folderWith({ 'relay.toml': 'note = 7\n', 'parcels.toml': 'note = ""\n' });
+  const { code, stdout, stderr } = await runIn(folder, ['config'], { application: named });
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^note +.*parcels\.toml: note$/m);
+});
+
+test('S-66: a command that is its own server feeds the application’s tables, too', async () => {
+  const folder = folderWith();
+  const told: string[] = [];
+  let place = 0;
+  const feeding: ServerOptions = {
+    name: 'relay',
+    blueprints: [greet],
+    stores: { greeting: 'Hello' },
+    feeds: [
+      {
+        name: 'told',
+        position: () => place,
+        apply: (events, position) => {
+          place = position;
+          told.push(...events.map(({ entry }) => entry.type));
+        },
+      },
+    ],
+    commands: [
+      {
+        name: 'greet',
+        description: 'Greet, and wait until it is told.',
+        run: async ({ client }) => {
+          await client.jobs.start('greet');
+          await until(() => told.includes('job_finished'));
+        },
+      },
+    ],
+  };
+  const { code, stderr } = await runIn(folder, ['greet'], { application: applicationOf(feeding) });
+  assert.equal(code, 0, stderr);
 });
 
 test('S-73 S-65: an application may have tables in its file, which are checked field by field', async () => {

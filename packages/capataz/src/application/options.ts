@@ -13,6 +13,8 @@ export interface ServerOptions<
    * settings and commands of its own.
    */
   readonly name?: string;
+  /** The file of its settings in the working directory, where it is named otherwise. */
+  readonly settingsFile?: string;
   /** The application's own settings. One that is `secret` is masked, and read from `…_FILE`, too. */
   readonly settings?: D;
   /** Further commands. */

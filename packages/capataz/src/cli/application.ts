@@ -69,9 +69,13 @@ export interface Application {
 }
 
 /** The settings of an application: `RELAY_…` and `relay.toml` for one that is named `relay`. */
-export function settingTable(name: string, settings: SettingDeclarations): SettingTable {
+export function settingTable(
+  name: string,
+  settings: SettingDeclarations,
+  fileName = `${name}.toml`,
+): SettingTable {
   const prefix = `${name.replaceAll('-', '_').toUpperCase()}_`;
-  return { settings, prefix, fileName: `${name}.toml`, hasConfigFlag: false };
+  return { settings, prefix, fileName, hasConfigFlag: false };
 }
 
 /** Capataz itself: nothing but what is found in folders. */

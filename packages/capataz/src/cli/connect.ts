@@ -135,7 +135,7 @@ async function withEmbedded<T>(connect: Connect, work: Work<T>): Promise<T> {
     config: values,
     ...(needsBlueprints
       ? {
-          composition: handlersOnly(application.composition),
+          composition: handlersAndFeeds(application.composition),
           settings: connect.settings ?? applicationSettings(null, context).values,
         }
       : { composition: {}, settings: {} }),
@@ -152,11 +152,12 @@ async function withEmbedded<T>(connect: Connect, work: Work<T>): Promise<T> {
   }
 }
 
-/** Feeds, schedules and routes are the server's, which the application's own start brings up. */
-function handlersOnly({ blueprints, stores, onStop }: Composition): Composition {
+/** A feed tells of what is done here, too. Schedules and routes are the server's alone. */
+function handlersAndFeeds({ blueprints, stores, feeds, onStop }: Composition): Composition {
   return {
     ...(blueprints === undefined ? {} : { blueprints }),
     ...(stores === undefined ? {} : { stores }),
+    ...(feeds === undefined ? {} : { feeds }),
     ...(onStop === undefined ? {} : { onStop }),
   };
 }

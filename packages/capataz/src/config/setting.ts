@@ -19,6 +19,8 @@ export interface Setting {
   readonly isBase?: true;
   /** `off` and 0 switch it off; the value is 0 then, and shown as `off`. */
   readonly canBeOff?: true;
+  /** For the type `string`: an empty text is a value, too. */
+  readonly canBeEmpty?: true;
   /** For the type `tables`: what each of them may have. No secrets, and no tables. */
   readonly fields?: SettingDeclarations;
 }

@@ -34,7 +34,9 @@ export function parseText(setting: Setting, text: string): Parsed {
     case 'string':
     case 'path':
     case 'folder':
-      return text === '' ? refused('must not be empty') : { ok: true, value: text };
+      return text === '' && setting.canBeEmpty !== true
+        ? refused('must not be empty')
+        : { ok: true, value: text };
   }
 }
 

@@ -3,6 +3,7 @@ import { cleanText, isJsonObject, type JsonObject } from '../std/json.ts';
 import type { RetryAction, SleepAction } from './action.ts';
 import type { Action } from './any-action.ts';
 import { failedState, type Handler } from './blueprint.ts';
+import type { ShareWish } from './change.ts';
 import { checkedEmission, checkTarget, fault, storable, storableObject } from './checks.ts';
 import { startTask } from './dispatch.ts';
 import type { Emission } from './emit.ts';
@@ -11,7 +12,7 @@ import type { JobError, Resume } from './job.ts';
 import { sayLastWords } from './last-words.ts';
 import { backoffMs, quarantine, type RetryPolicy, retryPolicy } from './retry.ts';
 import type { Shares } from './share-actions.ts';
-import { checkShares, fullKey, queueForShare, sharesOf, takeShares } from './shares.ts';
+import { checkShares, fullShare, queueForShare, sharesOf, takeShares } from './shares.ts';
 import type { HandlerError } from './signal.ts';
 import type { FinalStatus } from './status.ts';
 import type { Step } from './step.ts';
@@ -40,7 +41,8 @@ export function enterStart(step: Step): void {
   if (concurrency !== null) {
     const { key, limit, onBusy } = concurrency;
     if (step.context.full.has(key)) {
-      return onBusy === 'queue' ? queueForShare(step, key) : endLimited(step, key);
+      const wish = { key, amount: 1, limit };
+      return onBusy === 'queue' ? queueForShare(step, wish) : endLimited(step, key);
     }
     step.reserve({ key, amount: 1, limit, expiresAfterMs: null, until: 'job' });
   }
@@ -150,7 +152,7 @@ export function applyAction(
   if (!isJsonObject(action)) throw fault(step, 'must return exactly one action object');
   const shares = sharesOf(action);
   checkShares(shares);
-  const full = fullKey(step, shares);
+  const full = fullShare(step, shares);
   if (full !== null) return withoutShare(step, shares, full, stored);
   const { place } = step;
   const next = perform(step, action, stored);
@@ -209,11 +211,11 @@ function perform(step: Step, action: Action, data: JsonObject): string | null {
 function withoutShare(
   step: Step,
   { onLimit = 'queue' }: Shares,
-  key: string,
+  wish: ShareWish,
   data: JsonObject,
 ): string | null {
   if (onLimit === 'queue') {
-    queueForShare(step, key);
+    queueForShare(step, wish);
     return null;
   }
   if (onLimit !== 'fail') {
@@ -221,7 +223,7 @@ function withoutShare(
     step.set({ data });
     return onLimit.to;
   }
-  endLimited(step, key);
+  endLimited(step, wish.key);
   return null;
 }
 

@@ -16,7 +16,7 @@ import type {
   Wait,
 } from './job.ts';
 import { sayLastWords } from './last-words.ts';
-import { fullKey, sharesOf } from './shares.ts';
+import { fullShare, sharesOf } from './shares.ts';
 import type {
   DecidedSignal,
   InboxItem,
@@ -122,7 +122,7 @@ function applyRow(step: Step, row: Row, answer: Answer, taken: Taken): RefusalRe
 /** In line for a place the signal would be forgotten: its sender has to come again. */
 function waitsForPlace(step: Step, action: Action): boolean {
   const shares = sharesOf(action);
-  return (shares.onLimit ?? 'queue') === 'queue' && fullKey(step, shares) !== null;
+  return (shares.onLimit ?? 'queue') === 'queue' && fullShare(step, shares) !== null;
 }
 
 type Taken = Omit<HistoryEntry, 'details'> & { readonly details: JsonObject };

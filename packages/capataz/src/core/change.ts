@@ -47,6 +47,11 @@ export interface Also {
   /** Shares given back, or settled at what was used. */
   readonly releases: readonly string[];
   readonly settles: readonly { readonly key: string; readonly amount: number }[];
+  /**
+   * What the wait that begins here is for. Where it is to be had by now the job looks again at once: it may
+   * have been given back between the refusal and this change.
+   */
+  readonly awaits: ShareWish | null;
   /** The deadline that brought the change: the store refuses it as `not_due` where it is set no more. */
   readonly fired: FiredDeadline | null;
   /** A signal of this id is taken, once: the store refuses it a second time as `seen`. */
@@ -63,6 +68,12 @@ export interface Also {
   readonly emits: readonly Emitted[];
   /** New jobs, which come into being with this change or not at all. */
   readonly children: readonly Change[];
+}
+
+export interface ShareWish {
+  readonly key: string;
+  readonly amount: number;
+  readonly limit: number;
 }
 
 export interface FiredDeadline {

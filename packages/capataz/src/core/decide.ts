@@ -282,7 +282,7 @@ function onRedrive(step: Step, { actor }: RedriveSignal): null {
 function reserveAgain(step: Step, { share }: TaskSpec): boolean {
   if (share === undefined) return true;
   if (step.context.full.has(share.key)) {
-    queueForShare(step, share.key);
+    queueForShare(step, { ...share, amount: 1 });
     return false;
   }
   step.reserve({ ...share, amount: 1, expiresAfterMs: null, until: 'wait' });

@@ -1,6 +1,7 @@
 import { durationMs } from '../std/duration.ts';
 import { cleanText } from '../std/json.ts';
 import type { Action } from './any-action.ts';
+import type { ShareWish } from './change.ts';
 import type { Shares } from './share-actions.ts';
 import type { Step } from './step.ts';
 
@@ -46,9 +47,10 @@ function isName(key: unknown): boolean {
   return typeof key === 'string' && key !== '' && key.length <= 500 && cleanText(key) === key;
 }
 
-/** @returns the key that was found full when this decision was tried before, or null. */
-export function fullKey(step: Step, { reserve = [] }: Shares): string | null {
-  return reserve.find(({ key }) => step.context.full.has(key))?.key ?? null;
+/** @returns the share whose key was found full when this decision was tried before, or null. */
+export function fullShare(step: Step, { reserve = [] }: Shares): ShareWish | null {
+  const full = reserve.find(({ key }) => step.context.full.has(key));
+  return full === undefined ? null : { key: full.key, amount: full.amount ?? 1, limit: full.limit };
 }
 
 export function takeShares(step: Step, shares: Shares): void {
@@ -62,10 +64,12 @@ export function takeShares(step: Step, shares: Shares): void {
 }
 
 /** The job waits for a place under the key; its present handler then runs again. */
-export function queueForShare(step: Step, key: string): void {
+export function queueForShare(step: Step, wish: ShareWish): void {
+  const { key } = wish;
   step.note({ type: 'share_awaited', state: step.job.state, reason: key });
   const status = step.job.entry === 0 ? 'pending' : 'waiting_for_timer';
   step.await({ status, wait: { type: 'timer', to: null, key } }, [
     { name: 'wake', afterMs: Math.min(lookAgainMs, step.context.full.get(key) ?? lookAgainMs) },
   ]);
+  step.awaitShare(wish);
 }

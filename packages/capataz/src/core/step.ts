@@ -8,6 +8,7 @@ import type {
   FiredDeadline,
   Post,
   Reservation,
+  ShareWish,
   TaskChange,
 } from './change.ts';
 import type { Emission } from './emit.ts';
@@ -69,6 +70,7 @@ export class Step {
   #reservations: Reservation[] = [];
   readonly #releases: string[] = [];
   readonly #settles: { key: string; amount: number }[] = [];
+  #awaits: ShareWish | null = null;
   readonly #posts: Post[] = [];
   readonly #takes: string[] = [];
   readonly #keys: string[] = [];
@@ -209,6 +211,11 @@ export class Step {
     this.#releases.push(key);
   }
 
+  /** The wait that begins is for this. */
+  awaitShare(wish: ShareWish): void {
+    this.#awaits = wish;
+  }
+
   register(key: string): void {
     this.#keys.push(key);
   }
@@ -296,6 +303,7 @@ export class Step {
       disarm: this.#disarm,
       releases: this.#releases,
       settles: this.#settles,
+      awaits: this.#awaits,
       fired: this.#fired,
       signalId: this.#signalId,
       posts: this.#posts,

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dispatch, finish, sleep, transition } from '../core/action.ts';
 import { type Blueprint, blueprint } from '../core/blueprint.ts';
+import type { Job } from '../core/job.ts';
 import { holding, type Shares } from '../core/share-actions.ts';
 import { CapatazError } from '../protocol/errors.ts';
-import { oneTask, startWorld, type World } from './fixtures.ts';
+import { ending } from '../testing/store-suite-kit.ts';
+import { oneTask, startWorld, storeWith, type World } from './fixtures.ts';
 
 const two = { key: 'k', limit: 2, onBusy: 'queue' } as const;
 
@@ -54,6 +56,28 @@ test('S-33 S-32 what waits for a key survives a restart, and who comes later doe
   release();
   await world.advance(61_000);
   assert.deepEqual(await statesOf(world, ids), ['finished', 'waiting_for_worker', 'pending']);
+});
+
+test('S-33 a place that is given back between the refusal and the wait for it is not overlooked', async () => {
+  let holder: Job | null = null;
+  const world = await startWorld({
+    blueprints: [oneTask()],
+    wrapStore: (store) =>
+      storeWith(store, {
+        commit: async (work) => {
+          const outcome = await store.commit(work);
+          const isRefused = outcome.changes.some(({ type }) => type === 'limit');
+          if (isRefused && holder !== null)
+            await store.commit({ changes: [{ change: ending(holder) }] });
+          return outcome;
+        },
+      }),
+  });
+  const one = { key: 'k', limit: 1, onBusy: 'queue' } as const;
+  holder = await world.job(await world.create('one-task', { concurrency: one }));
+  const id = await world.create('one-task', { concurrency: one });
+  await world.settle();
+  assert.equal((await world.job(id)).status, 'waiting_for_worker');
 });
 
 test('S-33 onBusy refuse and skip start no job, and say so', async () => {

@@ -120,6 +120,7 @@ export class Timekeeper {
       this.#hasSeenQueue = true;
     }
     if (also !== null && (also.posts.length > 0 || also.looks || also.keys.length > 0)) return true;
+    if (also !== null && also.awaits !== null) return true;
     if (tasks.some(({ type }) => type === 'collect')) return true;
     const isGivingBack = timers !== 'keep' || (also?.releases.length ?? 0) > 0;
     return this.#isAnyoneQueueing && isGivingBack;

@@ -337,6 +337,7 @@ export function alsoOf(fields: Partial<Also>): Also {
     disarm: [],
     releases: [],
     settles: [],
+    awaits: null,
     fired: null,
     signalId: null,
     posts: [],

@@ -76,7 +76,7 @@ export function waitChangeFor(move: WaitMove, view: View): Change | null {
       return awaitingEvent(job, { keys, looks: c > 1 });
     }
     case 'queue':
-      return { ...awaitingKey(job, `k${a % 2}`, (b + 1) * second), also: sharesOf(move) };
+      return { ...awaitingKey(job, `k${a % 2}`, (b + 1) * second), also: wishOf(move) };
     case 'give_back':
       return changeOf(job, { timers: c === 3 ? [] : 'keep', also: sharesOf(move) });
     case 'child':
@@ -120,6 +120,12 @@ function postsOf({ a, b, c }: WaitMove, job: Job): Also {
   const expiresAfterMs = b === 0 ? null : b * second;
   const to = [job.id, `j${c}`, 'nobody'];
   return alsoOf({ posts: to.map((jobId) => ({ jobId, item, expiresAfterMs })) });
+}
+
+function wishOf(move: WaitMove): Also {
+  const { a, c } = move;
+  const awaits = c === 3 ? null : { key: `k${a % 2}`, amount: c + 1, limit: 4 };
+  return { ...sharesOf(move), awaits };
 }
 
 function sharesOf({ a, b, c }: WaitMove): Also {

@@ -123,6 +123,26 @@ export function waiterTests(test: StoreTest): void {
     );
   });
 
+  test('S-64 who begins to wait for a place that is free by then looks again at once', async ({
+    store,
+    clock,
+  }) => {
+    const holder = await store1(store, taking('z', share(2)));
+    const isCalled = async (id: string, wish: { amount: number; limit: number }) => {
+      const also = alsoOf({ awaits: { key: 'k', ...wish } });
+      await store1(store, { ...awaitingKey(newJob(id), 'k'), also });
+      return (await deadlinesOf(store, id)).wake === clock.now();
+    };
+    const amounts = { amount: 2, limit: 3 };
+    assert.equal(await isCalled('full', amounts), false);
+    // One more would have room, but not before who waits already.
+    assert.equal(await isCalled('later', { amount: 1, limit: 3 }), false);
+    await store1(store, ending(await read(store, 'full')));
+    await store1(store, ending(await read(store, 'later')));
+    await store1(store, ending(holder));
+    assert.equal(await isCalled('free', amounts), true);
+  });
+
   test('S-64 nobody overtakes who waits for a key longer', async ({ store }) => {
     const old = await store1(store, changeOf(newJob('old')));
     const waiting = await store1(store, awaitingKey(newJob('b'), 'k'));

@@ -1,4 +1,4 @@
-import type { Change, Reservation } from '../../core/change.ts';
+import type { Change, Reservation, ShareWish } from '../../core/change.ts';
 import type { Job } from '../../core/job.ts';
 import { isFinal } from '../../core/status.ts';
 import type { ChangeOutcome } from '../contract.ts';
@@ -101,12 +101,20 @@ export function storeShares(
   });
   const kept = hasEnded ? [] : fresh.filter(({ key }) => !settled.has(key));
   data.reservations.push(...kept);
-  for (const { key, limit } of reservations) if (heldOf(data, key) < limit) freed.add(key);
+  for (const { key, limit } of reservations)
+    if (heldOf(data.reservations, key) < limit) freed.add(key);
   const leftKey = before === undefined ? null : waitKeyOf(before.job);
   // Who leaves without a share may have been in the way of others.
   if (leftKey !== null && leftKey !== waitKeyOf(after.job) && !taken.has(leftKey))
     freed.add(leftKey);
   for (const key of freed) wake(data, key, at);
+  const awaits = change.also?.awaits ?? null;
+  if (awaits !== null && isToBeHad(data, awaits, after)) wake(data, awaits.key, at);
+}
+
+function isToBeHad(data: MemoryData, { key, amount, limit }: ShareWish, by: OpenJob): boolean {
+  const others = data.reservations.filter(({ jobId }) => jobId !== by.job.id);
+  return heldOf(others, key) + amount <= limit && !isOvertaking(data, key, by.place);
 }
 
 function shareOf(jobId: string, wanted: Reservation, at: number): HeldReservation {
@@ -124,9 +132,9 @@ function isGivenBack({ timers, also }: Change, { key, until }: HeldReservation):
   return (also?.releases.includes(key) ?? false) || (timers !== 'keep' && until === 'wait');
 }
 
-function heldOf(data: MemoryData, key: string): number {
-  const shares = data.reservations.filter((share) => share.key === key);
-  return shares.reduce((sum, { amount }) => sum + amount, 0);
+function heldOf(shares: readonly HeldReservation[], key: string): number {
+  const ofKey = shares.filter((share) => share.key === key);
+  return ofKey.reduce((sum, { amount }) => sum + amount, 0);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { FiredDeadline } from '../../core/change.ts';
+import type { FiredDeadline, ShareWish } from '../../core/change.ts';
 import type { InboxItem, TimerName } from '../../core/signal.ts';
 import type { FinalStatus, TaskEnd, TaskStatus } from '../../core/status.ts';
 import type { Choice } from '../../core/strategy.ts';
@@ -176,6 +176,7 @@ export interface AlsoMessage {
   readonly disarm: readonly TimerName[];
   readonly releases: readonly string[];
   readonly settles: readonly { readonly key: string; readonly amount: number }[];
+  readonly awaits: ShareWish | null;
   readonly fired: FiredDeadline | null;
   readonly signalId: string | null;
   readonly posts: readonly PostMessage[];

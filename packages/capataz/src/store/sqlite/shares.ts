@@ -1,3 +1,4 @@
+import type { ShareWish } from '../../core/change.ts';
 import { beside } from './beside.ts';
 import type { FoundJob } from './change-plan.ts';
 import type { ChangeAnswer, ChangeMessage } from './messages.ts';
@@ -34,7 +35,7 @@ function wantedBy({ reservations, also }: ChangeMessage): ChangeMessage['reserva
 /** @param job its number, null for a new one. What it holds of the key is replaced. */
 function refusalOf(
   state: WriterState,
-  { key, amount, limit }: ChangeMessage['reservations'][number],
+  { key, amount, limit }: ShareWish,
   job: number | null,
   taken: Map<string, number>,
   at: number,
@@ -112,6 +113,9 @@ export function storeShares(
   // Who leaves without a share may have been in the way of others.
   for (const key of leftKeys(state, job, change, had)) if (!fresh.has(key)) freed.add(key);
   for (const key of freed) wake(state, key, at);
+  const awaits = also?.awaits ?? null;
+  if (awaits !== null && refusalOf(state, awaits, job, new Map(), at) === null)
+    wake(state, awaits.key, at);
 }
 
 /** One share stays booked; the job gives back the others of the key. */

@@ -1,0 +1,2 @@
+/** Under which jobs are started. */
+export const blueprintName = 'llm-job';
