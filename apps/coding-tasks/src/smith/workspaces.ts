@@ -144,8 +144,9 @@ class GitWorkspaces implements Workspaces {
   async #pushLargeFiles(folder: string, branch: string, signal: AbortSignal): Promise<void> {
     const call = { folder, signal };
     const grep = ['grep', '-q', 'filter=lfs', branch, '--', ':(glob)**/.gitattributes'];
-    const { code } = await this.#git.ask(grep, call);
-    if (code === 0) await this.#git.run(['lfs', 'push', 'origin', branch], call);
+    for (const args of [grep, ['lfs', 'version']])
+      if ((await this.#git.ask(args, call)).code !== 0) return;
+    await this.#git.run(['lfs', 'push', 'origin', branch], call);
   }
 
   /** Agents work in it: it is configured anew each time, and made anew where they have destroyed it. */
