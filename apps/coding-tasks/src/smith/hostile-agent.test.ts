@@ -126,11 +126,17 @@ for (const [what, script] of [
     const { environment } = place;
     const template = customTemplate(['sh', path, '{phase}'], 'text');
     const agent = createCommandAgent(template, { clock: systemClock, environment });
-    await smithy.start(sumScript, { agent });
+    const service = await smithy.start(sumScript, { agent });
     const { payload } = await smithy.planned();
     await desk.order('tarea.aprobar_plan', { planId: payload.planId, intento: 2 });
     await desk.next('resultado.error');
-    await smithy.planned('task-2');
+    const second = await smithy.planned('task-2');
+    const order = { planId: second.payload.planId, intento: 2 };
+    await desk.order('tarea.aprobar_plan', order, { taskId: 'task-2' });
+    await until(() => desk.all('resultado.error').length === 2);
+    await service.stop();
+    await smithy.start(sumScript, { agent });
+    await smithy.planned('task-3');
     assert.deepEqual(smithy.worktrees(), []);
   });
 }
