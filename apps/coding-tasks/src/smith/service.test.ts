@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { until } from '../performer/fixtures/place.ts';
 import { findStrays, ownerVariable } from '../performer/strays.ts';
@@ -289,4 +289,17 @@ test('large files: Git LFS (a fake) hands them in before the branch, for a hook 
   await desk.order('tarea.aprobar_plan', { planId: payload.planId, intento: 2 });
   await desk.next('resultado.pr_generada');
   assert.equal(readFileSync(calls, 'utf8'), `version\npush origin ${branch}\n`);
+});
+
+test('a plan is carried out on the commit it was made on, also where the copy has lost that meanwhile', async () => {
+  await using smithy = new Smithy();
+  const { desk, place } = smithy;
+  await smithy.start(sumScript);
+  const { payload } = await smithy.planned();
+  place.change('shop', 'main', { 'later.txt': 'later' });
+  rmSync(place.path('smith', 'repositories'), { recursive: true });
+  mkdirSync(place.path('smith', 'repositories'));
+  await desk.order('tarea.aprobar_plan', { planId: payload.planId, intento: 2 });
+  await desk.next('resultado.pr_generada');
+  assert.equal(place.git(smithy.repository, 'merge-base', 'main', branch), payload.plan.base);
 });

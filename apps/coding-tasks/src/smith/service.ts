@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { resolve } from 'node:path';
 import { originators } from '../contract/names.ts';
 import { queues } from '../contract/queues.ts';
 import { createGit } from '../performer/git.ts';
@@ -52,7 +52,7 @@ export async function prepareSmith(world: ServiceWorld, settings: SmithSettings)
       ...settings.environment,
       ...credential,
       // A copy that is none any more shall not have git look for one in the folders around it.
-      GIT_CEILING_DIRECTORIES: join(folder, 'repositories'),
+      GIT_CEILING_DIRECTORIES: resolve(folder, 'repositories'),
       [ownerVariable]: folder,
     },
     author: settings.author ?? { name: 'Capataz', email: 'capataz@localhost' },
