@@ -161,7 +161,6 @@ async function startParts(
   const feeds = (await made(composition.feeds ?? [], surroundings)).map(
     (options) => new Feed(options, { events: engine.events, clock, log }),
   );
-  closing.defer(() => allOf(feeds, (feed) => feed.stop()));
   closing.defer(async () => {
     const drain = { drainMs: drainMs() };
     await Promise.all([http.close(drain), engine.stop(drain)]);
@@ -182,6 +181,8 @@ async function startParts(
   };
   const definitions = await made(composition.schedules ?? [], surroundings);
   const schedules = createSchedules(definitions, { server, clock, log });
+  // Before the engine and its API: what applies events may ask it. The rest comes after the next start.
+  closing.defer(() => allOf(feeds, (feed) => feed.stop()));
   for (const feed of feeds) feed.start();
   await composition.onStart?.(server);
   closing.defer(() => allOf(schedules, (schedule) => schedule.stop(drainMs())));

@@ -43,14 +43,16 @@ async function serve(command: Command, context: CliContext): Promise<void> {
   const settings = applicationSettings(command, context);
   const log = processLog(values, context);
   const asked = Promise.withResolvers<string>();
-  const forget = context.onStop((signal) => asked.resolve(signal));
+  const timeoutMs = context.application.shutdownTimeout?.(settings.values);
+  const patience = timeoutMs === undefined ? {} : { timeoutMs };
+  const forget = context.onStop((signal) => asked.resolve(signal), patience);
   try {
     const { startServer } = await import('../../compose/start.ts');
     const { name, composition } = context.application;
     const server = await startServer({
       name,
       composition,
-      config: values,
+      config: timeoutMs === undefined ? values : { ...values, drain: timeoutMs },
       settings: settings.values,
       clock: clockOf(context.environment, context.clock),
       random: context.random,
