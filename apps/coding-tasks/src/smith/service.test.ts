@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { until } from '../performer/fixtures/place.ts';
 import { findStrays, ownerVariable } from '../performer/strays.ts';
@@ -269,4 +270,36 @@ test('one folder, one smith', async () => {
   await using smithy = new Smithy();
   await smithy.start(sumScript);
   await assert.rejects(smithy.start(sumScript), /another process works with this folder/);
+});
+
+test('large files: Git LFS (a fake) hands them in before the branch, for a hook of its would not run', async () => {
+  await using smithy = new Smithy();
+  const { place, desk } = smithy;
+  const calls = place.path('lfs.txt');
+  chmodSync(place.write('bin/git-lfs', `#!/bin/sh\necho "$@" >> ${calls}\n`), 0o755);
+  const PATH = `${place.path('bin')}:${place.environment.PATH}`;
+  const code = [
+    { write: { path: 'art/.gitattributes', text: '*.bin filter=lfs\n' } },
+    { answer: 'Added.' },
+  ];
+  const environment = { ...place.environment, PATH };
+  await smithy.start({ ...sumScript, code }, { environment });
+  const { payload } = await smithy.planned();
+  assert.equal(existsSync(calls), false);
+  await desk.order('tarea.aprobar_plan', { planId: payload.planId, intento: 2 });
+  await desk.next('resultado.pr_generada');
+  assert.equal(readFileSync(calls, 'utf8'), `version\npush origin ${branch}\n`);
+});
+
+test('a plan is carried out on the commit it was made on, also where the copy has lost that meanwhile', async () => {
+  await using smithy = new Smithy();
+  const { desk, place } = smithy;
+  await smithy.start(sumScript);
+  const { payload } = await smithy.planned();
+  place.change('shop', 'main', { 'later.txt': 'later' });
+  rmSync(place.path('smith', 'repositories'), { recursive: true });
+  mkdirSync(place.path('smith', 'repositories'));
+  await desk.order('tarea.aprobar_plan', { planId: payload.planId, intento: 2 });
+  await desk.next('resultado.pr_generada');
+  assert.equal(place.git(smithy.repository, 'merge-base', 'main', branch), payload.plan.base);
 });

@@ -123,8 +123,8 @@ test('S-65: parts are made from settings and stores, run with the server and end
         },
       },
     ],
-    onStart: ({ stores, isOpen }) => {
-      log.push(`start ${stores.pace} ${isOpen}`);
+    onStart: ({ stores, openTo }) => {
+      log.push(`start ${stores.pace} ${openTo.length > 0}`);
     },
     onStop: ({ settings }) => {
       log.push(`stop ${settings.label}`);

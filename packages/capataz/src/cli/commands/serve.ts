@@ -58,8 +58,9 @@ async function serve(command: Command, context: CliContext): Promise<void> {
       random: context.random,
       log,
     });
-    if (server.isOpen) {
-      log.warn('open mode: whoever reaches this address may use it without a token', {
+    if (server.openTo.length > 0) {
+      const to = server.openTo.join(' and ');
+      log.warn(`open mode: whoever reaches this address needs no token, as ${to}`, {
         url: server.url,
       });
     }
