@@ -31,6 +31,11 @@ export interface WorkspaceRequest {
   readonly signal: AbortSignal;
 }
 
+export interface PushRequest extends Omit<WorkspaceRequest, 'start'> {
+  /** Its name there. */
+  readonly to: string;
+}
+
 /**
  * A worktree lives exactly as long as a turn of an agent, always at the same place for one branch
  * (agents file their sessions under the folder), and starts from a commit that was noted before: a
@@ -46,8 +51,8 @@ export interface Workspaces {
   /** Commits what the agent has not committed. @returns the branch's last commit */
   seal(workspace: Workspace, message: string): Promise<string>;
   diff(workspace: Workspace, from: string): Promise<string>;
-  /** Brings the branch to where the repository came from, whatever was there under its name. */
-  push(request: Omit<WorkspaceRequest, 'start'>): Promise<void>;
+  /** Brings the branch to where the repository came from, whatever was there under that name. */
+  push(request: PushRequest): Promise<void>;
 }
 
 export function createWorkspaces(root: string, git: Git): Workspaces {
@@ -133,10 +138,10 @@ class GitWorkspaces implements Workspaces {
     });
   }
 
-  async push({ repository, branch, signal }: Omit<WorkspaceRequest, 'start'>): Promise<void> {
+  async push({ repository, branch, to, signal }: PushRequest): Promise<void> {
     const folder = await this.#copyOf(repository, signal);
     await this.#pushLargeFiles(folder, branch, signal);
-    const refs = `refs/heads/${branch}:refs/heads/${branch}`;
+    const refs = `refs/heads/${branch}:refs/heads/${to}`;
     await this.#git.run(['push', '--no-verify', '--force', 'origin', refs], { folder, signal });
   }
 
