@@ -80,6 +80,33 @@ test('S-33 a place that is given back between the refusal and the wait for it is
   assert.equal((await world.job(id)).status, 'waiting_for_worker');
 });
 
+test('S-64 many who want several keys at once do not keep each other from them', async () => {
+  const greedy = blueprint({
+    name: 'greedy',
+    version: 1,
+    states: {
+      begin: {
+        start: true,
+        to: ['hold'],
+        handle: (job) => {
+          const keys = (job.input as unknown as { readonly keys: readonly string[] }).keys;
+          return holding(transition('hold'), { reserve: keys.map((key) => ({ key, limit: 1 })) });
+        },
+      },
+      hold: { to: ['done'], handle: () => sleep('1s', 'done') },
+      done: { end: true },
+    },
+  });
+  const world = await startWorld({ blueprints: [greedy] });
+  const ids: string[] = [];
+  for (let n = 0; n < 12; n += 1) {
+    const keys = n % 2 === 0 ? ['a', 'b'] : ['b', 'a'];
+    ids.push(await world.create('greedy', { input: { keys } }));
+  }
+  await world.advance(13_000);
+  assert.deepEqual(await statesOf(world, ids), Array(12).fill('finished'));
+});
+
 test('S-33 onBusy refuse and skip start no job, and say so', async () => {
   const world = await startWorld({ blueprints: [oneTask()] });
   const one = { key: 'k', limit: 1 } as const;

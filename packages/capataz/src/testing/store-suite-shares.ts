@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Change, Reservation } from '../core/change.ts';
+import type { Job } from '../core/job.ts';
 import {
   alsoOf,
   awaitingKey,
@@ -141,6 +142,20 @@ export function waiterTests(test: StoreTest): void {
     await store1(store, ending(await read(store, 'later')));
     await store1(store, ending(holder));
     assert.equal(await isCalled('free', amounts), true);
+  });
+
+  test('S-64 who goes on waiting for another key keeps its place among all who wait', async ({
+    store,
+  }) => {
+    const senior = await store1(store, awaitingKey(newJob('senior'), 'a'));
+    await store1(store, awaitingKey(newJob('junior'), 'b'));
+    const both = [share(1, { key: 'a' }), share(1, { key: 'b' })];
+    const going = (job: Job) =>
+      changeOf({ ...job, status: 'pending', wait: null }, { timers: [], reservations: both });
+    const refused = await types(store, going(await read(store, 'junior')));
+    assert.deepEqual(refused, ['limit']);
+    await store1(store, awaitingKey(senior, 'b'));
+    assert.deepEqual(await types(store, going(await read(store, 'senior'))), ['done']);
   });
 
   test('S-64 nobody overtakes who waits for a key longer', async ({ store }) => {

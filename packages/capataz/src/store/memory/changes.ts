@@ -258,11 +258,11 @@ function openJobAfter(
   return after;
 }
 
-/** Who goes on waiting for the same key keeps its place. */
+/** Who goes on waiting keeps its place, also in the line for another key. */
 function placeAfter(data: MemoryData, job: Job, before: OpenJob | undefined): number | null {
   const key = waitKeyOf(job);
   if (key === null) return null;
-  if (before?.place != null && waitKeyOf(before.job) === key) return before.place;
+  if (before?.place != null && waitKeyOf(before.job) !== null) return before.place;
   data.queued += 1;
   return data.queued;
 }

@@ -30,21 +30,18 @@ export function exceededLimit(
 interface Wanted {
   readonly wanted: Reservation;
   readonly job: string;
-  /** In the line for the key; null: behind everybody. */
+  /** Among all who wait; null: behind everybody. */
   readonly place: number | null;
 }
 
 /** By the change and by the children that come into being with it, or not at all. */
 function wantedBy(data: MemoryData, { job, reservations, also }: Change): Wanted[] {
   const waiting = data.open.get(job.id);
-  // A place in the line for one key is none in another's.
-  const placeFor = (key: string): number | null =>
-    waiting !== undefined && waitKeyOf(waiting.job) === key ? waiting.place : null;
-  const own = reservations.map((wanted) => ({
-    wanted,
-    job: job.id,
-    place: placeFor(wanted.key),
-  }));
+  // One place in all lines: two that want the same keys, and each first in the line for another, would
+  // refuse each other for ever.
+  const isWaiting = waiting !== undefined && waitKeyOf(waiting.job) !== null;
+  const place = isWaiting ? waiting.place : null;
+  const own = reservations.map((wanted) => ({ wanted, job: job.id, place }));
   return [...own, ...(also?.children ?? []).flatMap((child) => wantedBy(data, child))];
 }
 

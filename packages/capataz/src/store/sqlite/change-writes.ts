@@ -166,8 +166,8 @@ function writeBeside(
 ): void {
   if (entered && (had & beside.memos) !== 0) state.statements.run('memos-delete', n);
   if (waitKey === null) return;
-  // Who goes on waiting for the same key keeps its place.
-  if (state.statements.get('waiter-place', n, waitKey) !== undefined) return;
+  // Who goes on waiting keeps its place, also in the line for another key.
+  if (state.statements.get('waiter-place', n) !== undefined) return;
   state.statements.run('waiter-insert', waitKey, n);
   state.hasWaiters = true;
 }

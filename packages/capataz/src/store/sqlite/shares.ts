@@ -63,7 +63,7 @@ function isOvertaking(state: WriterState, key: string, job: number | null): bool
   const first = firstWaiting(state, key);
   if (first === null || first.job === job) return false;
   if (job === null) return true;
-  const own = state.statements.get<{ place: number }>('waiter-place', job, key);
+  const own = state.statements.get<{ place: number }>('waiter-place', job);
   return own === undefined || first.place < own.place;
 }
 
@@ -132,9 +132,10 @@ function leftKeys(
   had: number,
 ): string[] {
   if ((had & beside.waiters) === 0 || (stands === null && ends === null)) return [];
-  return statements
-    .all<{ key: string }>('waiters-delete-other', job, waitKey)
-    .map(({ key }) => key);
+  const left = statements.all<{ key: string }>('waiter-other-key', job, waitKey);
+  if (left.length > 0 && waitKey === null) statements.run('waiter-delete', job);
+  else if (left.length > 0) statements.run('waiter-move', job, waitKey);
+  return left.map(({ key }) => key);
 }
 
 interface ReleasedShare {

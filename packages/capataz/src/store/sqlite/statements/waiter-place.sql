@@ -1,3 +1,3 @@
--- A job's place in the line for a key.
--- ?1 job number, ?2 key
-SELECT place FROM waiters WHERE job = ?1 AND key = ?2
+-- A job's place among all who wait.
+-- ?1 job number
+SELECT place FROM waiters WHERE job = ?1

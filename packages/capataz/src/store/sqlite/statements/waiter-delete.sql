@@ -1,0 +1,2 @@
+-- ?1 job number
+DELETE FROM waiters WHERE job = ?1
