@@ -21,7 +21,7 @@ const commands = {
   'example:nightly': 'examples/nightly/demo.ts',
   bench: 'bench/main.ts',
   chaos: 'test/chaos/command.ts',
-  kills: 'test/kills/main.ts',
+  'kills:coding-tasks': 'test/kills/main.ts',
   sim: 'packages/capataz/src/testing/sim-command.ts',
   'sim:mutants': 'packages/capataz/src/testing/mutants-command.ts',
 };

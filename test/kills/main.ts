@@ -1,5 +1,5 @@
 /**
- * `npm run kills`: kill -9 of each service of the coding tasks in each state of a task. It takes about
+ * `npm run kills:coding-tasks`: kill -9 of each service of the coding tasks in each state of a task. It takes about
  * two minutes, so that `npm test` has ten of these places and CI all of them.
  */
 import { after, before, test } from 'node:test';
