@@ -41,6 +41,26 @@ test('W-v: secrets stand in no record: not in the description, the answer or an 
   assert.ok(!JSON.stringify(world.books.calls()).includes(secret));
 });
 
+test('W-v: secrets stand neither in what a job failed with, nor in its book, nor before the one who approves it', async () => {
+  await using world = await World.start({
+    models: new ScriptedModels(() => {
+      throw new ModelError('rejected', `wrong request: the password=${secret} is not good`);
+    }),
+  });
+  const id = await world.begin({ description: `Use ${secret}` });
+  await world.ended(id);
+  const view = await world.view(id);
+  const told = JSON.stringify([view.error, await world.book(id)]);
+  assert.match(told, /the password=\[redacted\]/);
+  assert.ok(!told.includes(secret), told);
+  await using poor = await World.start({ settings: { budgetMonthUsd: 0.000001 } });
+  const paused = await poor.begin({ description: `Use ${secret}` });
+  await poor.until(async () => (await poor.view(paused)).status === 'waiting_for_human');
+  const { wait } = await poor.view(paused);
+  assert.ok(wait?.type === 'approval');
+  assert.partialDeepStrictEqual(wait.show, { description: 'Use [redacted]' });
+});
+
 test('W-v: the limit of a description counts characters, not bytes', async () => {
   await using world = await World.start();
   assert.equal((await world.run('ñ'.repeat(10_000))).status, 'Completed');
@@ -130,6 +150,10 @@ test('records are found by what they are, and totals tell cost, success and retr
     found.map(({ agent }) => agent?.skill),
     ['refactoring'],
   );
+  // Whatever way it is written: ends are compared as instants.
+  const [first] = world.books.records();
+  const since = first?.completed_at.replace(/\.\d+Z$/, 'Z');
+  assert.equal([...world.books.records({ since })].length, 3);
 });
 
 test('CSV has a column for each field and quotes what it must', async () => {

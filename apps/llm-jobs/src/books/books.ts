@@ -185,8 +185,9 @@ const groupColumns: Readonly<Record<Grouping, string>> = {
 
 function conditionOf({ since, until, ...equal }: RecordFilter) {
   const conditions = [
-    ...(since === undefined ? [] : [{ sql: 'completed_at >= ?', value: since }]),
-    ...(until === undefined ? [] : [{ sql: 'completed_at < ?', value: until }]),
+    // Compared as texts, which must be of one form.
+    ...(since === undefined ? [] : [{ sql: 'completed_at >= ?', value: instant(since) }]),
+    ...(until === undefined ? [] : [{ sql: 'completed_at < ?', value: instant(until) }]),
     // The names are those of `RecordFilter`, which are columns.
     ...Object.entries(equal).flatMap(([name, value]) =>
       value === undefined ? [] : [{ sql: `${name} = ?`, value }],
@@ -196,6 +197,10 @@ function conditionOf({ since, until, ...equal }: RecordFilter) {
     sql: ['1 = 1', ...conditions.map(({ sql }) => sql)].join(' AND '),
     values: conditions.map(({ value }) => value),
   };
+}
+
+function instant(text: string): string {
+  return new Date(text).toISOString();
 }
 
 function recordIn({ record }: Readonly<Record<string, unknown>>): AuditRecord {

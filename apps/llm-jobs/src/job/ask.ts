@@ -75,7 +75,7 @@ export async function askOnce(
       return {
         type: 'failed',
         reason: error.reason,
-        message: error.message,
+        message: redact(error.message),
         usage: error.usage,
         provider_request_id: error.providerRequestId,
         retry_after_ms: error.retryAfterMs,
