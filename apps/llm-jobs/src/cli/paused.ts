@@ -16,6 +16,7 @@ export function watchPaused(
     let told = 0;
     for (;;) {
       await delay(systemClock, lookEveryMs, stop.signal);
+      if (stop.signal.aborted) return;
       let paused = 0;
       for await (const _ of client.jobs.all(filter)) paused += 1;
       if (paused !== told && !stop.signal.aborted) tell(paused);
