@@ -14,6 +14,8 @@ const commands = {
   reference: 'scripts/reference.ts',
   demo: 'examples/digest/demo.ts',
   'demo:coding-tasks': 'apps/coding-tasks/demo/main.ts',
+  'demo:rpa-launcher': 'apps/rpa-launcher/demo/main.ts',
+  'kills:rpa-launcher': 'test/e2e/rpa-launcher-kills.ts',
   'demo:llm-jobs': 'apps/llm-jobs/demo/main.ts',
   'example:approval': 'examples/approval/demo.ts',
   'example:nightly': 'examples/nightly/demo.ts',

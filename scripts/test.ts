@@ -82,6 +82,7 @@ function startRunner(
     process.execPath,
     [
       ...process.execArgv,
+      `--require=${join(repositoryRoot, 'scripts', 'without-test-hooks.cjs')}`,
       '--test',
       `--test-concurrency=${concurrency}`,
       `--test-timeout=${testTimeoutMs}`,

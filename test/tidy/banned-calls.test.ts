@@ -61,6 +61,11 @@ const exceptions: readonly Exception[] = [
   },
   {
     rule: 'environment',
+    path: 'apps/rpa-launcher/bin/capataz-rpa.mjs',
+    reason: 'hands the environment on unread when it replaces its own process',
+  },
+  {
+    rule: 'environment',
     path: 'apps/llm-jobs/bin/capataz-llm.mjs',
     reason: 'hands the environment on unread when it replaces its own process',
   },

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { z } from 'zod';
 import { type CodingSettings, codingServer } from './application.ts';
 
 async function startWith(settings: Partial<CodingSettings>): Promise<void> {
@@ -43,4 +44,33 @@ for (const [settings, message] of wrong) {
 
 test('without an agent it starts with simulated services, on a bus in its process', async () => {
   await startWith({});
+});
+
+const tasksList = z.object({
+  tareas: z.array(z.looseObject({ taskId: z.string(), prompt: z.string() })),
+});
+
+test('tasks are listed as they were made, oldest first', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'capataz-coding-'));
+  const config = { port: 0, dataDir, logLevel: 'error' as const };
+  const server = await codingServer().start({ config });
+  try {
+    const made: unknown[] = [];
+    for (const prompt of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      const body = JSON.stringify({ prompt, repositorioOrigen: '/repository' });
+      const headers = { 'content-type': 'application/json' };
+      await fetch(`${server.url}/tareas`, { method: 'POST', headers, body });
+      made.push(prompt);
+    }
+    const { tareas } = tasksList.parse(await (await fetch(`${server.url}/tareas`)).json());
+    assert.deepEqual(
+      tareas.map(({ prompt }) => prompt),
+      made,
+    );
+    const ids = tareas.map(({ taskId }) => taskId);
+    assert.deepEqual(ids, ids.toSorted(), 'the newest fifty are the last ones by their ids');
+  } finally {
+    await server.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
 });

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomUUIDv7 } from 'node:crypto';
 import { CapatazError } from 'capataz';
 import type { Bus } from 'capataz/bus';
 import { type Client, createClient } from 'capataz/client';
@@ -94,7 +94,8 @@ export function codingServer({
   feedback = feedbackOf,
   smith = smithOf,
   sandbox = sandboxOf,
-  newId = randomUUID,
+  // They sort by time, and so do lists of tasks.
+  newId = randomUUIDv7,
   log,
 }: Parts = {}): Server<typeof settings, Stores> {
   return createServer<typeof settings, Stores>({

@@ -42,6 +42,7 @@ export {
 } from './core/wait-actions.ts';
 export { CapatazError, type ErrorCode } from './protocol/errors.ts';
 export type { FileContent, TaskFiles, UploadAnswer } from './protocol/files.ts';
+export { type Blackout, type BlackoutDefinition, blackout } from './schedule/blackout.ts';
 export type { IntervalRule, Rule, Times } from './schedule/rule.ts';
 export { RuleError } from './schedule/rule-error.ts';
 export { type Slots, slots } from './schedule/slots.ts';

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { hasPassword, passwordRefusal } from '../performer/repository-url.ts';
-import { rules } from './payloads.ts';
+import { filledName, rules } from './payloads.ts';
 
 /** The WebSocket between a user's client and the gateway: `{ tipo, payload }` either way. */
 
 const filled = z.string().min(1);
-const taskId = filled;
+const taskId = filledName;
 /** Refused before it is stored anywhere. */
-export const repository = filled.refine((text) => !hasPassword(text), passwordRefusal);
-const withRequest = { solicitudId: filled.optional() };
+export const repository = filledName.refine((text) => !hasPassword(text), passwordRefusal);
+const withRequest = { solicitudId: filledName.optional() };
 
 export const clientMessage = z.discriminatedUnion('tipo', [
   z.object({
@@ -17,19 +17,19 @@ export const clientMessage = z.discriminatedUnion('tipo', [
       prompt: filled,
       repositorioOrigen: repository,
       reglas: rules.optional(),
-      ramaDestino: filled.optional(),
+      ramaDestino: filledName.optional(),
       ...withRequest,
     }),
   }),
   z.object({
     tipo: z.literal('APROBAR_PLAN'),
-    payload: z.object({ taskId, planId: filled, hash: filled.optional(), ...withRequest }),
+    payload: z.object({ taskId, planId: filledName, hash: filledName.optional(), ...withRequest }),
   }),
   z.object({
     tipo: z.literal('RECHAZAR_PLAN'),
     payload: z.object({
       taskId,
-      planId: filled,
+      planId: filledName,
       comentario: filled.optional(),
       ...withRequest,
     }),
@@ -65,7 +65,7 @@ export const serverMessage = z.discriminatedUnion('tipo', [
     payload: z.object({
       mensaje: z.string(),
       taskId: filled.optional(),
-      solicitudId: filled.optional(),
+      solicitudId: filledName.optional(),
     }),
   }),
 ]);

@@ -6,10 +6,12 @@ import { isEventName } from './payloads.ts';
 /** The word of the command line, its settings and, for the engine, of what jobs emit. */
 export const applicationName = 'capataz-coding';
 
+/** A UUID, or what a peer has in its place. */
+const id = z.string().min(1).max(200);
 const envelope = z.object({
   metadata: z.object({
-    taskId: z.string().min(1),
-    traceId: z.string().min(1),
+    taskId: id,
+    traceId: id,
     timestamp: z.iso.datetime({ offset: true }),
     originator: z.string().min(1),
   }),

@@ -14,6 +14,13 @@ const intento = z.int().min(1);
 const ronda = z.int().min(1);
 const text = z.string();
 const filled = z.string().min(1);
+/** What names something; longer ones are malformed. */
+const maxNameChars = 2_000;
+const name = z.string().max(maxNameChars);
+export const filledName = filled.max(maxNameChars);
+/** What a peer says to people: cut off where nobody would read on. */
+const maxWordsChars = 10_000;
+const words = text.transform((whole) => whole.slice(0, maxWordsChars));
 const object = z.record(z.string(), z.json());
 
 /** What a run of an agent, or of the feedback model, has used; null where that is not known. */
@@ -25,7 +32,7 @@ export const usage = z.object({
 export type Usage = z.infer<typeof usage>;
 
 const answered = { intento: intento.optional(), uso: usage.nullable().optional() };
-const session = { sessionId: text.optional() };
+const session = { sessionId: name.optional() };
 
 export const rules = z.object({ requiereAprobacionPlan: z.boolean().default(true) });
 
@@ -33,42 +40,42 @@ export const rules = z.object({ requiereAprobacionPlan: z.boolean().default(true
 const userActions = {
   'tarea.crear': z.object({
     prompt: filled,
-    repositorioOrigen: filled,
+    repositorioOrigen: filledName,
     reglas: rules.default({ requiereAprobacionPlan: true }),
     /** The branch that the work is for. Default: the remote's HEAD. */
-    ramaDestino: filled.optional(),
-    usuario: filled.optional(),
+    ramaDestino: filledName.optional(),
+    usuario: filledName.optional(),
     /** The client's own, by which it knows the answer again. */
-    solicitudId: filled.optional(),
+    solicitudId: filledName.optional(),
   }),
   'tarea.rechazar_plan': z.object({
-    planId: filled,
+    planId: filledName,
     /** What is wrong with the plan: with it another one is made, without it the task ends. */
     comentario: filled.optional(),
-    usuario: filled.optional(),
+    usuario: filledName.optional(),
   }),
 };
 
 /** Under one name from the gateway to the orchestrator and from there to a service. */
 const sharedOrders = {
   'tarea.aprobar_plan': z.object({
-    planId: filled,
+    planId: filledName,
     /** Of the plan that was shown; from the gateway. */
-    hash: filled.optional(),
-    usuario: filled.optional(),
+    hash: filledName.optional(),
+    usuario: filledName.optional(),
     /** The approved plan itself, the prompt and where the work goes; from the orchestrator. */
     plan: object.optional(),
     prompt: text.optional(),
-    repositorioOrigen: text.optional(),
-    ramaDestino: text.nullable().optional(),
-    sessionId: text.optional(),
+    repositorioOrigen: name.optional(),
+    ramaDestino: name.nullable().optional(),
+    sessionId: name.optional(),
     intento: intento.optional(),
     ronda: ronda.optional(),
   }),
   /** From the orchestrator: nobody waits for this task any more, and its work shall stop. */
   'tarea.cancelar': z.object({
     motivo: text.optional(),
-    usuario: filled.optional(),
+    usuario: filledName.optional(),
   }),
 };
 
@@ -76,34 +83,34 @@ const sharedOrders = {
 const orders = {
   'tarea.generar_plan': z.object({
     prompt: text,
-    repositorioOrigen: text.optional(),
-    ramaDestino: text.nullable().optional(),
+    repositorioOrigen: name.optional(),
+    ramaDestino: name.nullable().optional(),
     /** Why the last plan was rejected; with its id. */
     comentario: text.optional(),
-    planRechazado: text.optional(),
-    sessionId: text.optional(),
+    planRechazado: name.optional(),
+    sessionId: name.optional(),
     intento: intento.optional(),
   }),
   'tarea.consultar_estado': z.object({
     /** Empty until the smith has named one; the task is then known by its taskId. */
-    sessionId: text,
+    sessionId: name,
     /** Which service is asked: others leave it alone. Missing: whoever has the task. */
     destinatario: z.enum([originators.smith, originators.sandbox]).optional(),
     intento: intento.optional(),
   }),
   'tarea.enviar_feedback': z.object({
-    sessionId: text,
+    sessionId: name,
     promptCorreccion: text,
-    repositorioOrigen: text.optional(),
-    ramaDestino: text.nullable().optional(),
-    pullRequestUrl: text.optional(),
+    repositorioOrigen: name.optional(),
+    ramaDestino: name.nullable().optional(),
+    pullRequestUrl: name.optional(),
     intento: intento.optional(),
     ronda: ronda.optional(),
   }),
   'tarea.probar_integracion': z.object({
-    pullRequestUrl: text,
-    repositorioOrigen: text.optional(),
-    ramaDestino: text.nullable().optional(),
+    pullRequestUrl: name,
+    repositorioOrigen: name.optional(),
+    ramaDestino: name.nullable().optional(),
     intento: intento.optional(),
     ronda: ronda.optional(),
   }),
@@ -112,19 +119,19 @@ const orders = {
 /** Smith or sandbox → orchestrator. */
 const results = {
   'resultado.plan_generado': z.object({
-    planId: filled,
+    planId: filledName,
     plan: object,
     ...session,
     ...answered,
   }),
   'resultado.estado_actualizado': z.object({
-    sessionId: text,
+    sessionId: name,
     /** For people. */
-    estado: text,
+    estado: words,
     ...answered,
   }),
   'resultado.pr_generada': z.object({
-    pullRequestUrl: filled,
+    pullRequestUrl: filledName,
     /** The change itself, where the smith has it: a unified diff. */
     diff: text.optional(),
     ...session,
@@ -141,8 +148,8 @@ const results = {
    * can't do what it was asked.
    */
   'resultado.error': z.object({
-    codigo: filled,
-    mensaje: text,
+    codigo: filledName,
+    mensaje: words,
     recuperable: z.boolean(),
     ...session,
     ...answered,
@@ -172,7 +179,7 @@ const news = {
   }),
 };
 
-const logLine = z.object({ mensaje: text, campos: object.default({}) });
+const logLine = z.object({ mensaje: words, campos: object.default({}) });
 
 /** Any → whoever collects logs, best effort. */
 const logs = {

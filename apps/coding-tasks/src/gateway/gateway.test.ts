@@ -287,3 +287,22 @@ test('C-27 S-73 an address with a password is refused before it is stored, and n
   await browser.heard(({ tipo }) => tipo === 'ERROR');
   assert.deepEqual((await ask(world, 'ana', 'GET', '/tareas')).json, { tareas: [] });
 });
+
+test('C-l news of a task come from the orchestrator alone', async () => {
+  await using world = await guarded();
+  using browser = new Browser(world, 'ana');
+  await browser.say(create());
+  const first = await browser.heard(inState('NUEVA'));
+  assert.ok(first.tipo === 'ACTUALIZACION_PROGRESO');
+  const { taskId } = first.payload;
+  const payload = { estado: 'COMPLETADA', estadoPadre: null, motivo: null, resultado: null };
+  const event = {
+    ...{ id: newId(), job: taskId, sequence: 0, correlationId: taskId, time: world.clock.now() },
+    ...{ originator: 'mallory', name: 'tarea.estado_cambiado', trace: null },
+    payload: { ...payload, usuario: 'ana', solicitudId: null },
+  };
+  await assert.rejects(world.bus.publish('topico.resultados', event), /comes from mallory/);
+  await world.result(taskId, answers.plan());
+  await browser.heard(inState('ESPERANDO_APROBACION_PLAN'));
+  assert.ok(browser.messages.every(({ tipo }) => tipo !== 'TAREA_FINALIZADA'));
+});

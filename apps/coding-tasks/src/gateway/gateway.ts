@@ -174,7 +174,8 @@ export class Gateway {
       limit: shownTasks,
       ...(isReviewer ? {} : { attributes: { usuario: user } }),
     });
-    return jobs.flatMap((job) => taskView(job) ?? []).reverse();
+    const tasks = jobs.flatMap((job) => taskView(job) ?? []);
+    return tasks.sort((one, other) => Date.parse(one.creada) - Date.parse(other.creada));
   }
 
   #client(): Client {
@@ -202,6 +203,8 @@ export class Gateway {
     const read = readMessage(event);
     if (!read.ok) return { deadLetter: read.problem };
     const { message } = read;
+    if (message.originator !== originators.orchestrator)
+      return { deadLetter: `${message.name} comes from ${message.originator}` };
     if (message.name === 'tarea.estado_cambiado') this.#onState(message);
     if (message.name === 'tarea.accion_atendida') this.#onOutcome(message);
     return undefined;

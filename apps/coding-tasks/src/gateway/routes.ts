@@ -12,6 +12,7 @@ import {
 import { z } from 'zod';
 import { type ClientMessage, clientMessage, repository } from '../contract/client.ts';
 import { states } from '../contract/names.ts';
+import { filledName } from '../contract/payloads.ts';
 import { ClientSocket, perform } from './client-socket.ts';
 import { type Gateway, refusalText } from './gateway.ts';
 
@@ -22,12 +23,12 @@ const accepted = z.object({ taskId: filled, aceptada: z.boolean(), motivo: z.str
 const newTask = z.object({
   prompt: filled,
   repositorioOrigen: repository,
-  ramaDestino: filled.optional(),
-  solicitudId: filled.optional(),
+  ramaDestino: filledName.optional(),
+  solicitudId: filledName.optional(),
   reglas: z.object({ requiereAprobacionPlan: z.boolean() }).optional(),
 });
-const approval = z.object({ planId: filled, hash: filled.optional() });
-const rejection = z.object({ planId: filled, comentario: filled.optional() });
+const approval = z.object({ planId: filledName, hash: filledName.optional() });
+const rejection = z.object({ planId: filledName, comentario: filled.optional() });
 const socketQuery = z.object({
   /** What agents and tests print comes, too. */
   registros: z.enum(['true', 'false']).optional(),

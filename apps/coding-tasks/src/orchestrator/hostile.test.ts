@@ -76,3 +76,26 @@ test('C-14 giant logs and changes are cut off and move the task; a giant plan en
   await stands(other, 'FALLIDA_LOGICA');
   assert.equal((await world.record(other)).reason?.code, 'plan_too_large');
 });
+
+test('C-14 giant words in every other field: the task goes on or ends, and its book can be read', async () => {
+  await using world = await World.start(silentServices);
+  const giant = 'x'.repeat(6_000_000);
+  const ended = await taskIn(world, 'EJECUTANDO_CODIGO');
+  await world.result(ended, {
+    name: 'resultado.error',
+    payload: { codigo: 'agente', mensaje: giant, recuperable: false },
+  });
+  assert.equal(await world.state(ended), 'FALLIDA_LOGICA');
+  const alive = await taskIn(world, 'EJECUTANDO_CODIGO');
+  await world.result(alive, {
+    name: 'resultado.estado_actualizado',
+    payload: { sessionId: 'session-1', estado: giant },
+  });
+  const unnamed = { sessionId: giant, estado: 'at work' };
+  await assert.rejects(
+    world.result(alive, { name: 'resultado.estado_actualizado', payload: unnamed }),
+    /payload\.sessionId/,
+  );
+  await world.result(alive, answers.pullRequest());
+  assert.equal(await world.state(alive), 'PROBANDO_INTEGRACION');
+});

@@ -300,7 +300,8 @@ class SqliteLedger implements Ledger {
       this.#database.exec('commit');
       return value;
     } catch (error) {
-      this.#database.exec('rollback');
+      // SQLite has done so itself where the disk is full.
+      if (this.#database.isTransaction) this.#database.exec('rollback');
       throw error;
     }
   }

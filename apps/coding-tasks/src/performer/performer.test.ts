@@ -154,3 +154,22 @@ test('what ended long ago is forgotten, what is open or unsaid is not', async ()
   assert.equal(ledger.note(order('said'), 3_000).is, 'new');
   ledger.close();
 });
+
+test('a full disk: what was done is noted once there is room, and nothing dies of it', async () => {
+  await using bench = new Bench();
+  let failures = 0;
+  const full = (): void => {
+    failures += 1;
+    if (failures % 2 === 1) throw new Error('database or disk is full');
+  };
+  const ledger = new Proxy(bench.ledger, {
+    get(target, name: keyof Ledger) {
+      if (name === 'begin' || name === 'finish') full();
+      return target[name].bind(target);
+    },
+  });
+  await bench.start(async () => verdict, { ledger });
+  await bench.test(1);
+  await bench.desk.next('resultado.integracion_finalizada');
+  assert.equal(failures, 4);
+});

@@ -6,6 +6,7 @@ import {
   type Refusal,
   type Subscriber,
 } from 'capataz/bus';
+import { delay } from 'capataz/server';
 import { type Message, readMessage } from '../contract/messages.ts';
 import { exchanges, type Originator, originators } from '../contract/names.ts';
 import type { EventName } from '../contract/payloads.ts';
@@ -42,6 +43,9 @@ export interface PerformerOptions extends ServiceWorld {
 }
 
 const day = 86_400_000;
+const maxMessageChars = 4_000;
+const firstWaitMs = 1_000;
+const longestWaitMs = 30_000;
 
 /** A run at work, or waiting for its turn. */
 interface Active {
@@ -67,7 +71,7 @@ class OrderPerformer implements Service {
   readonly #atWork = new Map<string, Promise<void>>();
   #subscriber: Subscriber | null = null;
   #cancelProgress: () => void = () => undefined;
-  #isStopping = false;
+  readonly #stopping = new AbortController();
 
   constructor(options: PerformerOptions) {
     this.#options = options;
@@ -90,7 +94,7 @@ class OrderPerformer implements Service {
   }
 
   async stop(): Promise<void> {
-    this.#isStopping = true;
+    this.#stopping.abort();
     this.#cancelProgress();
     await this.#subscriber?.stop();
     for (const { abort } of this.#active.values()) abort.abort();
@@ -141,26 +145,29 @@ class OrderPerformer implements Service {
   }
 
   #startNext(): void {
-    if (this.#isStopping) return;
+    const { log } = this.#options;
+    if (this.#stopping.signal.aborted) return;
     for (const [id, active] of this.#active) {
       if (this.#atWork.size >= this.#options.runsAtOnce) return;
       if (this.#atWork.has(id)) continue;
       // A run that was replaced still tidies up; the next one of its task must not meet it.
       if ([...this.#atWork.keys()].some((other) => this.#taskOf(other) === active.run.task))
         continue;
-      const done = this.#carryOut(active).finally(() => {
-        this.#atWork.delete(id);
-        this.#active.delete(id);
-        this.#startNext();
-      });
+      const done = this.#carryOut(active)
+        .catch((error) => log.error('work without an end', { ...fieldsOf(active.run), error }))
+        .finally(() => {
+          this.#atWork.delete(id);
+          this.#active.delete(id);
+          this.#startNext();
+        });
       this.#atWork.set(id, done);
     }
   }
 
-  /** Never rejects. */
+  /** Rejects only while the service stops: the work is begun again after its start. */
   async #carryOut(active: Active): Promise<void> {
-    const { ledger, log, clock, newId, maxStarts = 3 } = this.#options;
-    const run = ledger.begin(active.run.id);
+    const { ledger, log, maxStarts = 3 } = this.#options;
+    const run = await this.#noted(active.run, () => ledger.begin(active.run.id));
     if (run === null) return;
     const fields = { ...fieldsOf(run), starts: run.starts };
     log.info('work begins', fields);
@@ -177,23 +184,39 @@ class OrderPerformer implements Service {
       if (run.starts > maxStarts) throw interruptedTooOften(run.starts - 1);
       end = await this.#work(run, { signal: active.abort.signal, facts, say });
     } catch (error) {
-      if (this.#isStopping) ledger.interrupted(run.id);
+      if (this.#stopping.signal.aborted) ledger.interrupted(run.id);
       if (active.abort.signal.aborted) return log.info('work ended early', fields);
       log.warn('work failed', { ...fields, error });
       end = { outcome: failureOf(error), facts: null };
     }
-    const { name, payload } = end.outcome;
     // Work that came to its end counts, also while the service stops; not what was closed meanwhile.
-    const counted = ledger.finish(
-      run.id,
-      {
-        result: { id: newId(), name, payload: this.#addressed(run, name, payload) },
-        facts: end.facts === null ? null : { ...end.facts, sessionId: this.#sessionOf(run.task) },
-      },
-      clock.now(),
-    );
+    const counted = await this.#noted(run, () => this.#finish(run, end));
+    const { name } = end.outcome;
     log.info(counted ? `work done: ${name}` : 'work done, but it was closed meanwhile', fields);
     this.#publisher.wake();
+  }
+
+  #finish(run: Run, { outcome, facts }: { outcome: Outcome; facts: Facts | null }): boolean {
+    const { ledger, clock, newId } = this.#options;
+    const { name, payload } = outcome;
+    const result = { id: newId(), name, payload: this.#addressed(run, name, payload) };
+    const known = facts === null ? null : { ...facts, sessionId: this.#sessionOf(run.task) };
+    return ledger.finish(run.id, { result, facts: known }, clock.now());
+  }
+
+  /** Until the disk takes it: what was done is not lost for want of room. */
+  async #noted<T>(order: Order, write: () => T): Promise<T> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#stopping;
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
+      try {
+        return write();
+      } catch (error) {
+        if (signal.aborted) throw error;
+        log.error('the ledger can’t be written', { ...fieldsOf(order), error });
+        await delay(clock, waitMs, signal);
+      }
+    }
   }
 
   /** What it prints is out before its result is. */
@@ -329,8 +352,17 @@ function failureOf(error: unknown): Outcome {
     error instanceof WorkFailed ? error : new WorkFailed('interno', String(error), true);
   return {
     name: 'resultado.error',
-    payload: { codigo: failure.code, mensaje: failure.message, recuperable: failure.isRecoverable },
+    payload: {
+      codigo: failure.code,
+      mensaje: shortened(failure.message),
+      recuperable: failure.isRecoverable,
+    },
   };
+}
+
+/** Agents may be quoted in it. */
+function shortened(message: string): string {
+  return message.length <= maxMessageChars ? message : `${message.slice(0, maxMessageChars)} …`;
 }
 
 function interruptedTooOften(times: number): WorkFailed {

@@ -12,6 +12,7 @@ export class RunLog implements Disposable {
   #head = '';
   #tail = '';
   #chars = 0;
+  #problem: string | null = null;
 
   constructor(path: string) {
     mkdirSync(dirname(path), { recursive: true });
@@ -20,10 +21,20 @@ export class RunLog implements Disposable {
   }
 
   write(text: string): void {
-    writeSync(this.#file, text);
+    this.#keep(text);
     this.#chars += text.length;
     if (this.#head.length < headChars) this.#head += text.slice(0, headChars - this.#head.length);
     this.#tail = (this.#tail + text).slice(-tailChars);
+  }
+
+  /** A disk that is full costs the file, not the verdict. */
+  #keep(text: string): void {
+    if (this.#problem !== null) return;
+    try {
+      writeSync(this.#file, text);
+    } catch (error) {
+      this.#problem = error instanceof Error ? error.message : String(error);
+    }
   }
 
   get lastLine(): string {
@@ -33,7 +44,9 @@ export class RunLog implements Disposable {
   /** The whole of a short log; of a long one its beginning, its end, and where the rest is. */
   get excerpt(): string {
     if (this.#chars <= tailChars) return this.#tail;
-    return `${this.#head}\n… the whole log: ${this.path} …\n${this.#tail}`;
+    const whole =
+      this.#problem === null ? `the whole log: ${this.path}` : `left out, ${this.#problem}`;
+    return `${this.#head}\n… ${whole} …\n${this.#tail}`;
   }
 
   [Symbol.dispose](): void {

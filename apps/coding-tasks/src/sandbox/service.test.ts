@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readMessage } from '../contract/messages.ts';
@@ -104,6 +104,14 @@ test('a long log: its beginning and end in the result, the whole in a file', asy
   assert.match(readFileSync(path, 'utf8'), /\n10000\n/);
 });
 
+test('the clone knows its origin, where Git LFS asks for files while it is checked out', async () => {
+  await using ground = new ProvingGround();
+  await ground.start({ isolation: 'plain' });
+  const { exito, log } = await ground.test('git remote get-url origin');
+  assert.equal(exito, true);
+  assert.ok(log.includes(ground.repository), log);
+});
+
 test('the origin keeps its owner: the clone is a copy', async () => {
   await using ground = new ProvingGround();
   await ground.start();
@@ -137,4 +145,33 @@ test('S-72 what tests print goes to topico.logs while they run, and no more than
   await ground.verdict(3);
   await until(() => /characters left out/.test(lines.join('')));
   assert.ok(lines.join('').length < 100_000);
+});
+
+test('a log that finds no room costs the file, not the verdict', async () => {
+  await using ground = new ProvingGround();
+  await ground.start({ isolation: 'plain' });
+  symlinkSync('/dev/full', ground.place.path('sandbox', 'logs', 'task-1-1.log'));
+  const { exito, log } = await ground.test('yes | head -c 100000; echo the end');
+  assert.equal(exito, true);
+  assert.match(log, /left out, ENOSPC.*the end/s);
+});
+
+test('a merge that git itself gives up is no failed test; one of unrelated histories is', async () => {
+  await using ground = new ProvingGround();
+  const { place, desk } = ground;
+  await ground.start({
+    isolation: 'plain',
+    // The merge would not end with a commit, were it possible.
+    environment: { ...place.environment, GIT_AUTHOR_DATE: 'no date' },
+  });
+  const work = place.path('shop-work');
+  place.git(work, 'checkout', '-q', '--orphan', 'work-1');
+  place.commit(work, 'Another beginning');
+  place.git(work, 'push', '-q', 'origin', 'work-1');
+  await ground.order('work-1', 1);
+  assert.match((await ground.verdict(1)).log, /unrelated histories/);
+  place.change('shop', 'work-2', { 'more.txt': 'more' });
+  await ground.order('work-2', 2);
+  const { payload } = await desk.next('resultado.error');
+  assert.equal(payload.codigo, 'git');
 });

@@ -76,8 +76,8 @@ test('an ACP agent gets the extra arguments, and is ended when it is silent for 
   const clock = new VirtualClock();
   const more = { clock, silenceMs: 60_000, graceMs: 100, extraArgs: ['--model', 'small one'] };
   const turn = agentIn(place, ['sh', script], more).turn(turnIn(place), control());
-  await until(() => existsSync(place.path('args.txt')));
-  assert.equal(readFileSync(place.path('args.txt'), 'utf8'), '--model small one\n');
+  const file = place.path('args.txt');
+  await until(() => existsSync(file) && readFileSync(file, 'utf8') === '--model small one\n');
   const failed = assert.rejects(turn, /wrote nothing for 60000 ms/);
   await clock.advance(60_000);
   await clock.advance(60_000);

@@ -171,3 +171,15 @@ test('an agent that writes nothing for too long is ended', async () => {
   await clock.advance(60_000);
   await assert.rejects(turn, /wrote nothing for 60000 ms/);
 });
+
+test('an agent that prints 200 MB without a line break holds nobody up', {
+  timeout: 60_000,
+}, async () => {
+  using place = new Place();
+  const template = customTemplate(['head', '-c', '200000000', '/dev/zero'], 'lines');
+  const { text } = await createCommandAgent(template, surroundings(place)).turn(
+    turnIn(place),
+    control,
+  );
+  assert.equal(text, '');
+});

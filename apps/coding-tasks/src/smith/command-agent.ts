@@ -135,6 +135,8 @@ class Listener {
       if (line !== '') this.#control.say(line.slice(0, maxStatusChars));
       return;
     }
+    // A line may be very long, and is looked at once it is whole.
+    if (!text.includes('\n')) return;
     const lines = this.#rest.split('\n');
     this.#rest = lines.pop() ?? '';
     for (const line of lines) this.#read(line, this.#dialect.read);

@@ -13,6 +13,8 @@ export interface PullRequest {
 
 /** Where a pushed branch becomes something that people can look at. */
 export interface Forge {
+  /** The name under which a round's work is pushed. */
+  branchFor(repository: string, work: { readonly branch: string; readonly round: number }): string;
   /** Opens it, or finds the one that is open for this branch. @returns its address @throws ForgeError */
   open(request: PullRequest, signal: AbortSignal): Promise<string>;
 }
@@ -28,8 +30,12 @@ export class ForgeError extends Error {
   }
 }
 
-/** No forge: the pushed branch is the pull request, and its address is `<repository>#<branch>`. */
+/**
+ * No forge: the pushed branch is the pull request, and its address is `<repository>#<branch>`. Each round has
+ * a branch of its own, so that an address goes on meaning what was handed in under it.
+ */
 export const branchForge: Forge = {
+  branchFor: (_, { branch, round }) => `${branch}/${round}`,
   open: async ({ repository, branch }) => branchUrl(repository, branch),
 };
 
@@ -57,6 +63,11 @@ const repositoryFacts = z.object({ default_branch: z.string() });
 export function createGitHubForge(options: GitHubOptions): Forge {
   const { webUrl = 'https://github.com' } = options;
   return {
+    // One pull request for all rounds: its branch moves on.
+    branchFor: (repository, work) =>
+      repositoryAt(webUrl, repository) === null
+        ? branchForge.branchFor(repository, work)
+        : work.branch,
     async open(request, signal) {
       const place = repositoryAt(webUrl, request.repository);
       if (place === null) return branchForge.open(request, signal);

@@ -88,3 +88,73 @@ test('a submodule and a repository within: the change is handed in, and neither 
   assert.match(diff ?? '', /made\.txt/);
   assert.deepEqual(readdirSync(smithy.place.path('smith', 'answers')), []);
 });
+
+test('what an agent configures while it plans is not obeyed by the next fetch of the repository', async () => {
+  await using smithy = new Smithy();
+  const owned = smithy.place.path('owned');
+  const path = smithy.place.write(
+    'agent.sh',
+    `OWNED=${owned}\n${evil}git config remote.origin.uploadpack "touch $OWNED; git-upload-pack"\necho the plan\n`,
+  );
+  const { environment } = smithy.place;
+  const template = customTemplate(['sh', path], 'text');
+  const agent = createCommandAgent(template, { clock: systemClock, environment });
+  await smithy.start(sumScript, { agent });
+  await smithy.planned('task-1');
+  await smithy.planned('task-2');
+  assert.equal(existsSync(owned), false, 'git did what the agent wanted');
+});
+
+test('a git of the agent that was killed at work: its lock is taken away', async () => {
+  await using smithy = new Smithy();
+  const { diff } = await codesWith(
+    smithy,
+    'touch "$(git rev-parse --git-dir)/index.lock"; echo hi > made.txt',
+  );
+  assert.match(diff ?? '', /made\.txt/);
+});
+
+for (const [what, script] of [
+  ['the objects', 'rm -rf "$(git rev-parse --git-common-dir)/objects"'],
+  ['the whole copy', 'rm -rf "$(git rev-parse --git-common-dir)"'],
+  ['its HEAD', 'echo nonsense > "$(git rev-parse --git-common-dir)/HEAD"'],
+] as const) {
+  test(`an agent destroys ${what} of the repository it works in: its own task fails, the next one does not`, async () => {
+    await using smithy = new Smithy();
+    const { desk, place } = smithy;
+    const path = place.write('agent.sh', `[ "$1" = plan ] || { ${script}; }\necho done\n`);
+    const { environment } = place;
+    const template = customTemplate(['sh', path, '{phase}'], 'text');
+    const agent = createCommandAgent(template, { clock: systemClock, environment });
+    const service = await smithy.start(sumScript, { agent });
+    const { payload } = await smithy.planned();
+    await desk.order('tarea.aprobar_plan', { planId: payload.planId, intento: 2 });
+    await desk.next('resultado.error');
+    const second = await smithy.planned('task-2');
+    const order = { planId: second.payload.planId, intento: 2 };
+    await desk.order('tarea.aprobar_plan', order, { taskId: 'task-2' });
+    await until(() => desk.all('resultado.error').length === 2);
+    await service.stop();
+    await smithy.start(sumScript, { agent });
+    await smithy.planned('task-3');
+    assert.deepEqual(smithy.worktrees(), []);
+  });
+}
+
+test('an agent that changes nothing and says a lot about it: the error is one that can be read', async () => {
+  await using smithy = new Smithy();
+  const { desk, place } = smithy;
+  const path = place.write(
+    'agent.sh',
+    '[ "$1" = plan ] && { echo the plan; exit 0; }\nyes nothing | head -c 20000000\n',
+  );
+  const { environment } = place;
+  const template = customTemplate(['sh', path, '{phase}'], 'text');
+  const agent = createCommandAgent(template, { clock: systemClock, environment });
+  await smithy.start(sumScript, { agent });
+  const { payload } = await smithy.planned();
+  await desk.order('tarea.aprobar_plan', { planId: payload.planId, intento: 2 });
+  const error = await desk.next('resultado.error');
+  assert.equal(error.payload.codigo, 'sin_cambios');
+  assert.ok(error.payload.mensaje.length < 10_000, `${error.payload.mensaje.length} characters`);
+});

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { until } from '../performer/fixtures/place.ts';
 import { findStrays, ownerVariable } from '../performer/strays.ts';
 import { rightSum, Smithy, sumScript, wrongSum } from './fixtures/smithy.ts';
 
-const branch = 'capataz/task-1';
+const ownBranch = 'capataz/task-1';
+const branch = `${ownBranch}/1`;
+const corrected = `${ownBranch}/2`;
 
-test('plan, code and correction: real commits on a branch, with session, attempt and usage', async () => {
+test('S-75 plan, code and correction: real commits on a branch a round, with session, attempt and usage', async () => {
   await using smithy = new Smithy();
   const { desk } = smithy;
   await smithy.start(sumScript);
@@ -34,7 +37,9 @@ test('plan, code and correction: real commits on a branch, with session, attempt
     'resultado.pr_generada',
     ({ payload }) => payload.intento === 4,
   );
-  assert.equal(smithy.fileOn(branch, 'sum.js'), rightSum.trim());
+  assert.equal(second.pullRequestUrl, `${smithy.repository}#${corrected}`);
+  assert.equal(smithy.fileOn(corrected, 'sum.js'), rightSum.trim());
+  assert.equal(smithy.fileOn(branch, 'sum.js'), wrongSum.trim());
   assert.equal(second.sessionId, planned.sessionId);
   assert.deepEqual(smithy.worktrees(), []);
 });
@@ -251,10 +256,10 @@ test('a smith that lost its folder goes on from what the orders say', async () =
 
   await smithy.start(sumScript, { folder: smithy.place.path('fresh') });
   const { pullRequestUrl } = payload;
-  const feedback = { promptCorreccion: 'It subtracts.', pullRequestUrl, intento: 4 };
+  const feedback = { promptCorreccion: 'It subtracts.', pullRequestUrl, intento: 4, ronda: 2 };
   await desk.order('tarea.enviar_feedback', { ...known, ...feedback });
   await desk.next('resultado.pr_generada', (message) => message.payload.intento === 4);
-  assert.equal(smithy.fileOn(branch, 'sum.js'), rightSum.trim());
+  assert.equal(smithy.fileOn(corrected, 'sum.js'), rightSum.trim());
 
   await desk.order(
     'tarea.enviar_feedback',
@@ -269,4 +274,36 @@ test('one folder, one smith', async () => {
   await using smithy = new Smithy();
   await smithy.start(sumScript);
   await assert.rejects(smithy.start(sumScript), /another process works with this folder/);
+});
+
+test('large files: Git LFS (a fake) hands them in before the branch, for a hook of its would not run', async () => {
+  await using smithy = new Smithy();
+  const { place, desk } = smithy;
+  const calls = place.path('lfs.txt');
+  chmodSync(place.write('bin/git-lfs', `#!/bin/sh\necho "$@" >> ${calls}\n`), 0o755);
+  const PATH = `${place.path('bin')}:${place.environment.PATH}`;
+  const code = [
+    { write: { path: 'art/.gitattributes', text: '*.bin filter=lfs\n' } },
+    { answer: 'Added.' },
+  ];
+  const environment = { ...place.environment, PATH };
+  await smithy.start({ ...sumScript, code }, { environment });
+  const { payload } = await smithy.planned();
+  assert.equal(existsSync(calls), false);
+  await desk.order('tarea.aprobar_plan', { planId: payload.planId, intento: 2 });
+  await desk.next('resultado.pr_generada');
+  assert.equal(readFileSync(calls, 'utf8'), `version\npush origin ${ownBranch}\n`);
+});
+
+test('a plan is carried out on the commit it was made on, also where the copy has lost that meanwhile', async () => {
+  await using smithy = new Smithy();
+  const { desk, place } = smithy;
+  await smithy.start(sumScript);
+  const { payload } = await smithy.planned();
+  place.change('shop', 'main', { 'later.txt': 'later' });
+  rmSync(place.path('smith', 'repositories'), { recursive: true });
+  mkdirSync(place.path('smith', 'repositories'));
+  await desk.order('tarea.aprobar_plan', { planId: payload.planId, intento: 2 });
+  await desk.next('resultado.pr_generada');
+  assert.equal(place.git(smithy.repository, 'merge-base', 'main', branch), payload.plan.base);
 });

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { originators } from '../contract/names.ts';
 import { queues } from '../contract/queues.ts';
 import { createGit } from '../performer/git.ts';
@@ -47,7 +48,13 @@ export async function prepareSmith(world: ServiceWorld, settings: SmithSettings)
   const credential = gitHub === undefined ? {} : gitHubCredential(gitHub);
   const git = createGit({
     clock,
-    environment: { ...settings.environment, ...credential, [ownerVariable]: folder },
+    environment: {
+      ...settings.environment,
+      ...credential,
+      // A copy that is none any more shall not have git look for one in the folders around it.
+      GIT_CEILING_DIRECTORIES: resolve(folder, 'repositories'),
+      [ownerVariable]: folder,
+    },
     author: settings.author ?? { name: 'Capataz', email: 'capataz@localhost' },
   });
   const workspaces = createWorkspaces(folder, git);

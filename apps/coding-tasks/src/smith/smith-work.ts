@@ -49,6 +49,8 @@ interface Known {
   readonly base: string | null;
   /** The last commit that was handed in. */
   readonly tip: string | null;
+  /** The round in which it was; 0: in none yet. */
+  readonly round: number;
   readonly agentSession: string | null;
 }
 
@@ -105,7 +107,7 @@ async function makePlan(parts: SmithParts, run: Run, control: WorkControl): Prom
       payload: { planId, plan, uso: usageOf(answer) },
     },
     facts: factsFrom({
-      ...{ repository, target, request, planId, base, tip: null },
+      ...{ repository, target, request, planId, base, tip: null, round: 0 },
       plan: JSON.stringify(plan),
       agentSession: answer.session,
     }),
@@ -123,7 +125,8 @@ async function writeCode(parts: SmithParts, run: Run, control: WorkControl): Pro
     before.base ?? (await parts.workspaces.fetch(repository, refOf(target), control.signal));
   const plan = order.plan === undefined ? before.plan : JSON.stringify(order.plan);
   const request = order.prompt ?? before.request;
-  const known = { ...before, repository, target, base, plan, request, planId: order.planId };
+  const round = order.ronda ?? 1;
+  const known = { ...before, repository, target, base, plan, request, planId: order.planId, round };
   return handIn(parts, run, control, known, base, {
     phase: 'code',
     prompt: codePrompt(request, planText(plan)),
@@ -135,7 +138,8 @@ async function correct(parts: SmithParts, run: Run, control: WorkControl): Promi
   const before = knownFrom(control.facts);
   const repository = repositoryOf(parts, order.repositorioOrigen ?? before.repository);
   const start = before.tip ?? (await handedIn(parts, repository, order, control.signal));
-  const known = { ...before, repository, target: order.ramaDestino ?? before.target };
+  const round = order.ronda ?? before.round + 1;
+  const known = { ...before, repository, target: order.ramaDestino ?? before.target, round };
   return handIn(parts, run, control, known, start, {
     phase: 'correction',
     prompt: correctionPrompt(order.promptCorreccion, {
@@ -186,9 +190,10 @@ async function handIn(
   if (tip === start) {
     throw new WorkFailed('sin_cambios', `the agent changed nothing: ${answer.text}`, false);
   }
-  const branch = branchOf(parts, run.task);
   control.say('handing in the change');
-  await parts.workspaces.push({ repository, branch, signal: control.signal });
+  const own = branchOf(parts, run.task);
+  const branch = parts.forge.branchFor(repository, { branch: own, round: known.round });
+  await parts.workspaces.push({ repository, branch: own, to: branch, signal: control.signal });
   const body = `${answer.text}\n\nTask ${run.task}`;
   const pullRequestUrl = await parts.forge.open(
     { repository, branch, target, title, body },
@@ -317,12 +322,13 @@ function knownFrom(facts: Facts): Known {
     plan: facts.plan ?? null,
     base: facts.base ?? null,
     tip: facts.tip ?? null,
+    round: Number(facts.round ?? 0),
     agentSession: facts.agentSession ?? null,
   };
 }
 
 function factsFrom(known: Known): Facts {
-  return { ...known };
+  return { ...known, round: String(known.round) };
 }
 
 function asWorkFailed(error: unknown): unknown {

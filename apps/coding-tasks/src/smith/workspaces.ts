@@ -31,6 +31,11 @@ export interface WorkspaceRequest {
   readonly signal: AbortSignal;
 }
 
+export interface PushRequest extends Omit<WorkspaceRequest, 'start'> {
+  /** Its name there. */
+  readonly to: string;
+}
+
 /**
  * A worktree lives exactly as long as a turn of an agent, always at the same place for one branch
  * (agents file their sessions under the folder), and starts from a commit that was noted before: a
@@ -46,8 +51,8 @@ export interface Workspaces {
   /** Commits what the agent has not committed. @returns the branch's last commit */
   seal(workspace: Workspace, message: string): Promise<string>;
   diff(workspace: Workspace, from: string): Promise<string>;
-  /** Brings the branch to where the repository came from, whatever was there under its name. */
-  push(request: Omit<WorkspaceRequest, 'start'>): Promise<void>;
+  /** Brings the branch to where the repository came from, whatever was there under that name. */
+  push(request: PushRequest): Promise<void>;
 }
 
 export function createWorkspaces(root: string, git: Git): Workspaces {
@@ -76,7 +81,8 @@ class GitWorkspaces implements Workspaces {
       // A clone that was cut off has its name only once it is whole.
       if (!name.endsWith('.git')) rmSync(folder, { recursive: true, force: true });
       else {
-        await this.#git.run(['worktree', 'prune', '--expire', 'now'], { folder });
+        // One that an agent has destroyed is made anew when it is wanted.
+        await this.#git.ask(['worktree', 'prune', '--expire', 'now'], { folder });
         removeLocks(folder);
       }
     }
@@ -96,15 +102,15 @@ class GitWorkspaces implements Workspaces {
   ): Promise<T> {
     const copy = await this.#inTurn(repository, () => this.#copyOf(repository, signal));
     const folder = join(this.#trees, nameOf({ repository, branch }));
-    configure(copy, repository);
     await this.#inTurn(repository, () => this.#remove(copy, folder));
     try {
-      await this.#inTurn(repository, () =>
-        this.#git.run(['worktree', 'add', '--force', '-B', branch, folder, start], {
+      await this.#inTurn(repository, async () => {
+        await this.#bring(copy, start, signal);
+        await this.#git.run(['worktree', 'add', '--force', '-B', branch, folder, start], {
           folder: copy,
           signal,
-        }),
-      );
+        });
+      });
       return await work({ folder, branch, repository });
     } finally {
       await this.#inTurn(repository, () => this.#remove(copy, folder));
@@ -132,16 +138,31 @@ class GitWorkspaces implements Workspaces {
     });
   }
 
-  async push({ repository, branch, signal }: Omit<WorkspaceRequest, 'start'>): Promise<void> {
+  async push({ repository, branch, to, signal }: PushRequest): Promise<void> {
     const folder = await this.#copyOf(repository, signal);
-    configure(folder, repository);
-    const refs = `refs/heads/${branch}:refs/heads/${branch}`;
+    await this.#pushLargeFiles(folder, branch, signal);
+    const refs = `refs/heads/${branch}:refs/heads/${to}`;
     await this.#git.run(['push', '--no-verify', '--force', 'origin', refs], { folder, signal });
   }
 
+  /** Git LFS does so in a hook, and hooks do not run here. */
+  async #pushLargeFiles(folder: string, branch: string, signal: AbortSignal): Promise<void> {
+    const call = { folder, signal };
+    const grep = ['grep', '-q', 'filter=lfs', branch, '--', ':(glob)**/.gitattributes'];
+    for (const args of [grep, ['lfs', 'version']])
+      if ((await this.#git.ask(args, call)).code !== 0) return;
+    await this.#git.run(['lfs', 'push', 'origin', branch], call);
+  }
+
+  /** Agents work in it: it is configured anew each time, and made anew where they have destroyed it. */
   async #copyOf(repository: string, signal: AbortSignal): Promise<string> {
     const folder = join(this.#copies, `${shortHash(repository)}.git`);
-    if (existsSync(folder)) return folder;
+    if (existsSync(folder)) {
+      configure(folder, repository);
+      const { code } = await this.#git.ask(['rev-parse', '--git-dir'], { folder, signal });
+      if (code === 0) return folder;
+      removeTree(folder);
+    }
     const unfinished = `${folder}.unfinished`;
     const call = { folder: this.#copies, signal };
     rmSync(unfinished, { recursive: true, force: true });
@@ -159,10 +180,20 @@ class GitWorkspaces implements Workspaces {
     const copy = join(this.#copies, `${shortHash(repository)}.git`);
     const own = join(copy, 'worktrees', nameOf({ repository, branch }));
     configure(copy, repository);
+    // Of a git that was killed together with the agent.
+    for (const lock of globSync('*.lock', { cwd: own })) rmSync(join(own, lock), { force: true });
+    rmSync(join(copy, 'refs', 'heads', `${branch}.lock`), { force: true });
     writeFileSync(join(own, 'commondir'), '../..\n');
     rmSync(join(own, 'config.worktree'), { recursive: true, force: true });
     rmSync(join(folder, '.git'), { recursive: true, force: true });
     writeFileSync(join(folder, '.git'), `gitdir: ${own}\n`);
+  }
+
+  /** A commit that was noted long ago may be gone from the copy, where no branch holds it. */
+  async #bring(copy: string, commit: string, signal: AbortSignal): Promise<void> {
+    const call = { folder: copy, signal };
+    const { code } = await this.#git.ask(['cat-file', '-e', `${commit}^{commit}`], call);
+    if (code !== 0) await this.#git.run(['fetch', '--no-tags', 'origin', '--', commit], call);
   }
 
   async #remove(copy: string, folder: string): Promise<void> {

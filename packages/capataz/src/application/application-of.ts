@@ -10,14 +10,8 @@ const takenFlags = ['config', 'json', 'help', 'version', 'worker'];
 
 /** @throws CapatazError CONFIG_INVALID with everything that is wrong. */
 export function applicationOf(options: ServerOptions): Application {
-  const {
-    name = capataz.name,
-    settings = {},
-    settingsFile,
-    commands = [],
-    log = null,
-    ...composition
-  } = options;
+  const { name = capataz.name, settings = {}, settingsFile, commands = [], ...rest } = options;
+  const { shutdownTimeout = null, log = null, ...composition } = rest;
   const problems = [
     ...nameProblems(name, Object.keys(settings).length + commands.length > 0),
     ...settingProblems(settings),
@@ -27,7 +21,8 @@ export function applicationOf(options: ServerOptions): Application {
     const hint = 'This is code of the application: mend it there.';
     throw new CapatazError('CONFIG_INVALID', problems.join('\n'), { problems, hint });
   }
-  return { name, composition, settings: settingTable(name, settings, settingsFile), commands, log };
+  const table = settingTable(name, settings, settingsFile);
+  return { name, composition, settings: table, commands, shutdownTimeout, log };
 }
 
 function nameProblems(name: string, hasOwn: boolean): string[] {

@@ -1,7 +1,7 @@
 /** An application as a program starts it: through the public entry points alone. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -123,8 +123,8 @@ test('S-65: parts are made from settings and stores, run with the server and end
         },
       },
     ],
-    onStart: ({ stores, isOpen }) => {
-      log.push(`start ${stores.pace} ${isOpen}`);
+    onStart: ({ stores, openTo }) => {
+      log.push(`start ${stores.pace} ${openTo.length > 0}`);
     },
     onStop: ({ settings }) => {
       log.push(`stop ${settings.label}`);
@@ -425,4 +425,51 @@ test('a composition names the codec of the bus that the server makes itself', as
   await until(() => read.length > 0);
   await server.stop();
   assert.deepEqual(read, ['es.dicho']);
+});
+
+test('S-65: store_url = "memory:" keeps jobs as long as the server runs, and leaves no store behind', async () => {
+  const { config } = place();
+  const app = compose({ blueprints: [names], stores: { shared: 'x' } });
+  const start = () => app.start({ config: { ...config, storeUrl: 'memory:' } });
+  const first = await start();
+  const { jobId } = await first.client().jobs.start('names');
+  assert.equal((await first.client().jobs.wait(jobId)).status, 'finished');
+  await first.stop();
+  const second = await start();
+  try {
+    await assert.rejects(second.client().jobs.get(jobId), { code: 'JOB_NOT_FOUND' });
+    assert.equal(existsSync(join(config.dataDir, 'capataz.db')), false);
+  } finally {
+    await second.stop();
+  }
+});
+
+test('S-66: what applies events may ask the server until the last one, and the rest comes after the next start', async () => {
+  const errors: string[] = [];
+  const log = { ...silentLog, error: (message: string) => errors.push(message) };
+  const seen = new Set<string>();
+  let position = 0;
+  const app = compose({
+    log: { ...log, child: () => ({ ...log, child: () => silentLog }) } as typeof silentLog,
+    blueprints: [told],
+    feeds: ({ client }) => [
+      {
+        name: 'seen',
+        position: () => position,
+        apply: async (events, at) => {
+          for (const { jobId } of events) seen.add((await client().jobs.get(jobId)).id);
+          position = at;
+        },
+      },
+    ],
+  });
+  const where = place();
+  const first = await app.start(where);
+  const jobs = Array.from({ length: 20 }, () => first.client().jobs.start('told'));
+  const ids = (await Promise.all(jobs)).map(({ jobId }) => jobId);
+  await first.stop();
+  assert.deepEqual(errors, []);
+  const second = await app.start(where);
+  await until(() => ids.every((id) => seen.has(id)));
+  await second.stop();
 });

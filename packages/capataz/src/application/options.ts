@@ -1,6 +1,6 @@
 import type { ApplicationCommand } from '../cli/application.ts';
 import type { Composition, Stores } from '../compose/composition.ts';
-import type { SettingDeclarations } from '../config/setting.ts';
+import type { SettingDeclarations, SettingValues } from '../config/setting.ts';
 import type { Log } from '../std/log.ts';
 
 export interface ServerOptions<
@@ -19,6 +19,12 @@ export interface ServerOptions<
   readonly settings?: D;
   /** Further commands. */
   readonly commands?: readonly ApplicationCommand<D>[];
+  /**
+   * How long, in ms, a `serve` that was asked to stop waits for what is under way, in place of the
+   * setting `drain`; then the process ends with 1. Meanwhile further signals change nothing: services
+   * are often sent several. Default: `drain`, and a second signal ends the process at once.
+   */
+  readonly shutdownTimeout?: (settings: SettingValues<D>) => number;
   /** Default: lines on standard error, of the level and in the form of the settings. */
   readonly log?: Log;
 }

@@ -64,6 +64,8 @@ export interface Application {
   readonly composition: Composition;
   readonly settings: SettingTable;
   readonly commands: readonly ApplicationCommand[];
+  /** Of `serve`. Null: the setting `drain`, and the second signal ends it at once. */
+  readonly shutdownTimeout: ((settings: SettingValues<SettingDeclarations>) => number) | null;
   /** Default: lines on standard error. */
   readonly log: Log | null;
 }
@@ -84,5 +86,6 @@ export const capataz: Application = {
   composition: {},
   settings: settingTable('capataz', {}),
   commands: [],
+  shutdownTimeout: null,
   log: null,
 };

@@ -20,10 +20,14 @@ export interface CliContext {
   /** The server that is tried when none is named and none holds a data folder. */
   readonly defaultUrl: string;
   /**
-   * Calls back when the process is asked to stop, once. Asked again it ends at once.
+   * Calls back when the process is asked to stop, once. Asked again it ends at once; with a time-out
+   * only when that is over.
    * @returns a function that takes the listener away.
    */
-  readonly onStop: (listener: (signal: string) => void) => () => void;
+  readonly onStop: (
+    listener: (signal: string) => void,
+    options?: { readonly timeoutMs?: number },
+  ) => () => void;
   /** Starts this very command anew in place of this process; false where the system can't. */
   readonly restart: (extraArguments: readonly string[]) => boolean;
   exitCode: number;
@@ -66,22 +70,26 @@ function outputOf(stream: NodeJS.WriteStream, onReaderGone: () => void): Output 
   };
 }
 
-/** How a shell shows a process that a signal ended. */
-const exitBySignal: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143 };
+/** How a shell shows a process that a signal ended. SIGBREAK is Windows's, and never comes elsewhere. */
+const exitBySignal: Readonly<Record<string, number>> = { SIGINT: 130, SIGTERM: 143, SIGBREAK: 149 };
 
-function onStop(listener: (signal: string) => void): () => void {
+const onStop: CliContext['onStop'] = (listener, { timeoutMs } = {}) => {
   let isAsked = false;
+  let cancel = (): void => {};
   const onSignal = (signal: string): void => {
-    if (isAsked) process.exit(exitBySignal[signal] ?? 1);
+    if (isAsked && timeoutMs === undefined) process.exit(exitBySignal[signal] ?? 1);
+    if (isAsked) return;
     isAsked = true;
+    if (timeoutMs !== undefined) cancel = systemClock.after(timeoutMs, () => process.exit(1));
     listener(signal);
   };
   const signals = Object.keys(exitBySignal);
   for (const signal of signals) process.on(signal, onSignal);
   return () => {
+    cancel();
     for (const signal of signals) process.off(signal, onSignal);
   };
-}
+};
 
 function restart(extraArguments: readonly string[]): boolean {
   if (typeof process.execve !== 'function') return false;

@@ -51,7 +51,7 @@ test('S-52: serve prints one line when it is ready, is found by the data folder 
   );
   const url = await serve.says(listening);
   assert.equal((await fetch(`${url}/_public/ready`)).status, 200);
-  assert.match(serve.stderr, /open mode/);
+  assert.match(serve.stderr, /open mode: .*, as clients \(clients\.toml\) and workers \(/);
   assert.match(serve.stderr, /holds double v1/);
 
   const worker = start(folder, 'worker', module, '--data-dir', 'data');

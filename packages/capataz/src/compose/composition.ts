@@ -45,8 +45,8 @@ export interface RunningServer<
 > extends Surroundings<D, S> {
   readonly url: string;
   readonly blueprints: readonly Blueprint[];
-  /** Neither clients nor workers need a token. */
-  readonly isOpen: boolean;
+  /** Who needs no token: nobody, clients, workers. */
+  readonly openTo: readonly string[];
   /** Takes nothing new, lets what runs end within the configured drain time, frees the store. */
   stop(): Promise<void>;
 }

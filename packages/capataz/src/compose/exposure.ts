@@ -13,10 +13,7 @@ export function checkExposure({ host }: Config, entries: AccessEntries, clock: C
       `host ${host} is not loopback, and CAPATAZ_TEST_CLOCK lets whoever comes in move the clock: take it out of the environment, or listen on 127.0.0.1`,
     );
   }
-  const open = [
-    ...(entries.clients === null ? ['clients (clients.toml)'] : []),
-    ...(isOpenToWorkers(entries) ? ['workers (workers.toml or common_worker_token)'] : []),
-  ];
+  const open = openTo(entries);
   if (open.length === 0) return;
   throw new CapatazError(
     'CONFIG_INVALID',
@@ -24,7 +21,15 @@ export function checkExposure({ host }: Config, entries: AccessEntries, clock: C
   );
 }
 
-export function isOpenToWorkers({ workers, commonWorkerToken }: AccessEntries): boolean {
+/** Who needs no token, and where it would stand. */
+export function openTo(entries: AccessEntries): string[] {
+  return [
+    ...(entries.clients === null ? ['clients (clients.toml)'] : []),
+    ...(isOpenToWorkers(entries) ? ['workers (workers.toml or common_worker_token)'] : []),
+  ];
+}
+
+function isOpenToWorkers({ workers, commonWorkerToken }: AccessEntries): boolean {
   return workers === null && commonWorkerToken === null;
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from '../std/clock.ts';
 import type { Log } from '../std/log.ts';
 import { MovableClock } from '../std/movable-clock.ts';
 import type { Store } from '../store/contract.ts';
+import { createMemoryStore } from '../store/memory/index.ts';
 import { openPostgresStore } from '../store/postgres/index.ts';
 import { openSqliteStore } from '../store/sqlite/index.ts';
 
@@ -13,6 +14,9 @@ export interface OpenedStore {
   readonly publishUrl: (url: string) => void;
 }
 
+/** Everything is lost when the process ends: for tests and simulations. */
+const inMemory = 'memory:';
+
 /** The store of the configuration. @throws CapatazError CONFIG_INVALID, STORE_IN_USE, STORE_NEWER, STORE_UNAVAILABLE */
 export async function openStore(config: Config, clock: Clock, log: Log): Promise<OpenedStore> {
   const { storeUrl: url, storeDirectUrl: directUrl, dataDir: folder } = config;
@@ -20,6 +24,10 @@ export async function openStore(config: Config, clock: Clock, log: Log): Promise
   if (url === null) {
     const store = await openSqliteStore({ folder, clock });
     return { store, publishUrl: (at) => store.publishUrl(at) };
+  }
+  if (url === inMemory) {
+    const store = createMemoryStore({ clock });
+    return { store, publishUrl: () => undefined };
   }
   try {
     // The instances go by the server's clock; a test that moves time gives one.

@@ -32,7 +32,7 @@ import {
   type Surroundings,
 } from './composition.ts';
 import { engineOptions, instanceOf } from './engine-options.ts';
-import { checkExposure, isOpenToWorkers } from './exposure.ts';
+import { checkExposure, openTo } from './exposure.ts';
 import { checkSchedules, configuredSchedules, JobSchedules } from './job-schedules.ts';
 import { localFiles, sweepScratch } from './local-files.ts';
 import { archiveOf } from './open-archive.ts';
@@ -161,7 +161,6 @@ async function startParts(
   const feeds = (await made(composition.feeds ?? [], surroundings)).map(
     (options) => new Feed(options, { events: engine.events, clock, log }),
   );
-  closing.defer(() => allOf(feeds, (feed) => feed.stop()));
   closing.defer(async () => {
     const drain = { drainMs: drainMs() };
     await Promise.all([http.close(drain), engine.stop(drain)]);
@@ -172,11 +171,18 @@ async function startParts(
   await engine.start({ allowChangedGraphs: starting.allowChangedGraphs ?? false });
   starting.publishUrl(url);
   if (surroundings.bus === null) await warnOfEvents(starting);
-  const isOpen = isOpenTo(starting.entries);
   const stop = (): Promise<void> => closing.disposeAsync();
-  const server: RunningServer = { ...surroundings, url, blueprints, isOpen, stop };
+  const server: RunningServer = {
+    ...surroundings,
+    url,
+    blueprints,
+    openTo: openTo(starting.entries),
+    stop,
+  };
   const definitions = await made(composition.schedules ?? [], surroundings);
   const schedules = createSchedules(definitions, { server, clock, log });
+  // Before the engine and its API: what applies events may ask it. The rest comes after the next start.
+  closing.defer(() => allOf(feeds, (feed) => feed.stop()));
   for (const feed of feeds) feed.start();
   await composition.onStart?.(server);
   closing.defer(() => allOf(schedules, (schedule) => schedule.stop(drainMs())));
@@ -299,10 +305,6 @@ function accessEntries({ clients, workers, commonWorkerToken }: Config): AccessE
     workers: workers === null ? null : readWorkers(workers),
     commonWorkerToken,
   };
-}
-
-function isOpenTo(entries: AccessEntries): boolean {
-  return entries.clients === null || isOpenToWorkers(entries);
 }
 
 function clientReader({ clients }: AccessEntries): (name: string) => ClientInfo {

@@ -36,7 +36,7 @@ export const settings = {
     default: null,
     secret: true,
     meaning:
-      'PostgreSQL in place of the embedded store, which any number of servers may share: `postgres://user:password@host:5432/database`, with `?schema=` for one that is not `capataz`.',
+      'PostgreSQL in place of the embedded store, which any number of servers may share: `postgres://user:password@host:5432/database`, with `?schema=` for one that is not `capataz`. `memory:` keeps jobs only as long as the process lives, for tests.',
   },
   storeDirectUrl: {
     type: 'string',

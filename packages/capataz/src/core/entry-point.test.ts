@@ -31,3 +31,16 @@ test('S-57 A-1 a blueprint that is written with them runs', () => {
   });
   assert.equal(change(aJob(), created, machine).job.result, 'hello');
 });
+
+test('capataz exports the calendar of blackouts, which goes by its zone', () => {
+  const night = capataz.blackout('night', { from: '22:00', to: '06:00', zone: 'Asia/Tokyo' });
+  assert.equal(night.at(Date.parse('2026-03-02T12:59:59Z')), null);
+  assert.equal(
+    night.at(Date.parse('2026-03-02T13:00:00Z'))?.end,
+    Date.parse('2026-03-02T21:00:00Z'),
+  );
+  assert.throws(
+    () => capataz.blackout('x', { from: '22:00', to: '22:00', zone: 'UTC' }),
+    capataz.RuleError,
+  );
+});

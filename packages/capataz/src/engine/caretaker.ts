@@ -67,7 +67,10 @@ export class Caretaker {
       { name: 'look into the queue', everyMs: queueEveryMs, run: () => committer.handOutBacklog() },
       { name: 'check for limbo', everyMs: settings.checkEveryMs, run: () => this.#check() },
       { name: 'forget ended jobs', everyMs: forgetEveryMs, run: () => retention.sweep() },
-      { name: 'try the store', everyMs: tryEveryMs, run: () => committer.tryStore() },
+      // An embedded one is tried again by whoever met its trouble.
+      ...(parts.store.capabilities.shared
+        ? [{ name: 'try the store', everyMs: tryEveryMs, run: () => committer.tryStore() }]
+        : []),
       ...archivingChores(this.#archivist),
     ];
   }

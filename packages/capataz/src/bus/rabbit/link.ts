@@ -151,5 +151,7 @@ function isRefusal(error: unknown): boolean {
 export function downError(error: unknown): BusError {
   if (error instanceof BusError) return error;
   const code = isRefusal(error) ? 'invalid' : 'down';
-  return new BusError(code, `RabbitMQ: ${messageOf(error)}`, { cause: error });
+  // The driver puts a code in front, also where it has none.
+  const said = messageOf(error).replace(/^undefined: /, '');
+  return new BusError(code, `RabbitMQ: ${said}`, { cause: error });
 }

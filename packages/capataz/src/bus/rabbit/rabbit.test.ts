@@ -263,6 +263,7 @@ test('B-099 neither a wrong password nor a wrong URL is repeated in the error', 
     error instanceof BusError &&
     !JSON.stringify([error.message, String(error.cause)]).includes('marked');
   await assert.rejects(bus.publish('any', eventOf('1')), noSecret);
+  await assert.rejects(bus.publish('any', eventOf('2')), { message: /^RabbitMQ: ACCESS_REFUSED/ });
   await bus.close();
   assert.throws(() => createRabbitBus({ url: 'http://u:marked-secret@h' }), noSecret);
   assert.throws(() => createRabbitBus({ url: 'marked-secret' }), noSecret);

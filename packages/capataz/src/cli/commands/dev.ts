@@ -171,7 +171,10 @@ function announce({ server, workers }: Round, config: EffectiveConfig, context: 
       '  worker',
       `${worker.id}: ${Object.keys(module.options.skills).join(', ')}`,
     ]),
-    ['  access', server.isOpen ? 'open: whoever is on this machine may use it' : 'by token'],
+    [
+      '  access',
+      server.openTo.length > 0 ? 'open: whoever is on this machine may use it' : 'by token',
+    ],
   ]);
 }
 

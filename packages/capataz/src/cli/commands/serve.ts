@@ -43,21 +43,24 @@ async function serve(command: Command, context: CliContext): Promise<void> {
   const settings = applicationSettings(command, context);
   const log = processLog(values, context);
   const asked = Promise.withResolvers<string>();
-  const forget = context.onStop((signal) => asked.resolve(signal));
+  const timeoutMs = context.application.shutdownTimeout?.(settings.values);
+  const patience = timeoutMs === undefined ? {} : { timeoutMs };
+  const forget = context.onStop((signal) => asked.resolve(signal), patience);
   try {
     const { startServer } = await import('../../compose/start.ts');
     const { name, composition } = context.application;
     const server = await startServer({
       name,
       composition,
-      config: values,
+      config: timeoutMs === undefined ? values : { ...values, drain: timeoutMs },
       settings: settings.values,
       clock: clockOf(context.environment, context.clock),
       random: context.random,
       log,
     });
-    if (server.isOpen) {
-      log.warn('open mode: whoever reaches this address may use it without a token', {
+    if (server.openTo.length > 0) {
+      const to = server.openTo.join(' and ');
+      log.warn(`open mode: whoever reaches this address needs no token, as ${to}`, {
         url: server.url,
       });
     }

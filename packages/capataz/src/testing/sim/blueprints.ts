@@ -1,5 +1,6 @@
 import { dispatch, fail, finish, retry, sleep, transition } from '../../core/action.ts';
 import { type Blueprint, blueprint } from '../../core/blueprint.ts';
+import type { JsonValue } from '../../std/json.ts';
 import { busBlueprintNames, busBlueprints } from './bus-blueprints.ts';
 import { randomBlueprint } from './grammar.ts';
 import type { Moods } from './moods.ts';
@@ -133,6 +134,10 @@ function runner(moods: Moods): Blueprint {
   });
 }
 
+function numberOf(input: JsonValue): number {
+  return Number((input as { readonly number?: number }).number);
+}
+
 function picky(): Blueprint {
   return blueprint({
     name: 'picky',
@@ -142,7 +147,7 @@ function picky(): Blueprint {
         start: true,
         to: ['work', 'refused'],
         handlers: [
-          { when: 'context.input.number % 2 == 0', handle: () => transition('work') },
+          { when: 'context.input.number < 7', handle: () => transition('work') },
           { handle: () => transition('refused') },
         ],
       },
@@ -151,7 +156,7 @@ function picky(): Blueprint {
         handle: (job) =>
           dispatch(
             'work',
-            { job: job.id, step: 1 },
+            { job: job.id, step: 1, isHopeless: numberOf(job.input) % 3 === 0 },
             {
               on: { success: 'done', failure: 'failed' },
               executionLimit: '30s',
@@ -159,7 +164,7 @@ function picky(): Blueprint {
             },
           ),
       },
-      refused: { end: 'failed', handle: () => fail('odd numbers are refused') },
+      refused: { end: 'failed', handle: () => fail('large numbers are refused') },
       failed: { end: 'failed' },
       done: { end: true },
     },

@@ -9,6 +9,8 @@ export const simWork: Work = async ({ attempt, skill, params, signal }, moods) =
   const { dice, wait } = moods;
   if (skill === 'poison' && dice.chance(moods.dies)) moods.die(`poisoned by ${attempt}`);
   await wait(dice.between(0, longestMs));
+  // No worker can do it, so that only the count of its failures ends it.
+  if (params.isHopeless === true) throw new TransientError('it can not be done');
   if (dice.chance(moods.hangs)) await wait(hangMs, signal);
   if (dice.chance(moods.throws)) throw new TransientError('a bad mood');
   if (dice.chance(moods.throws / 10)) throw new PermanentError('a very bad mood');

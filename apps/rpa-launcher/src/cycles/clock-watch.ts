@@ -1,0 +1,22 @@
+import { sql } from 'kysely';
+import type { LauncherWorld } from './world.ts';
+
+const tolerableMs = 5_000;
+
+/** Clocks that go apart make schedules and ages wrong: it is told, and our own clock decides (LH-5). */
+export async function watchClocks(world: LauncherWorld): Promise<void> {
+  const { controlRoom, alerts, clock, db, databaseKind } = world;
+  const skews: [string, number][] = [['Control Room', controlRoom.clockSkewMs() ?? 0]];
+  if (databaseKind === 'postgres') {
+    const { rows } = await sql<{ now: number }>`
+      select (extract(epoch from clock_timestamp()) * 1000)::int8 as now`.execute(db);
+    skews.push(['database', Number(rows[0]?.now ?? clock.now()) - clock.now()]);
+  }
+  const [worst] = skews.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  if (worst === undefined || Math.abs(worst[1]) <= tolerableMs)
+    return alerts.clear('clock_skew', 'clock');
+  const [whose, skewMs] = worst;
+  const message = `the clock of the ${whose} is ${Math.round(skewMs / 1_000)} s away from ours`;
+  world.log.warn(message);
+  await alerts.raise({ kind: 'clock_skew', key: 'clock', message });
+}

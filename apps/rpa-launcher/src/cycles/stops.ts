@@ -1,0 +1,27 @@
+import type { OpenExecution } from '../planning/model.ts';
+import type { LauncherWorld } from './world.ts';
+
+/** Passes on to the Control Room what operators want stopped (S-94). */
+export class Stops {
+  readonly #world: LauncherWorld;
+
+  constructor(world: LauncherWorld) {
+    this.#world = world;
+  }
+
+  async ask(open: readonly OpenExecution[]): Promise<void> {
+    const { controlRoom, executions, log } = this.#world;
+    for (const { id: jobId, record } of open) {
+      const { stop, deploymentId } = record;
+      if (stop === null || stop.isAsked || deploymentId === null) continue;
+      const answer = await controlRoom.stop(deploymentId);
+      log.info('the Control Room was asked to stop a run', { job: jobId, outcome: answer.outcome });
+      if (answer.outcome === 'refused') continue;
+      const reason =
+        answer.outcome === 'asked'
+          ? `stopped by ${stop.by}`
+          : `${stop.by} wanted it stopped, and it does not run any more`;
+      await executions.tell([{ jobId, name: 'parada', data: { reason } }]);
+    }
+  }
+}

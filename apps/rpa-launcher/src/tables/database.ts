@@ -1,0 +1,110 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { CapatazError } from 'capataz';
+import { CompiledQuery, Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+import pg from 'pg';
+import type { DatabaseKind } from './kind.ts';
+import { firstMigration } from './migrations/first.ts';
+import { nodeSqlite } from './node-sqlite.ts';
+import type { Tables } from './schema.ts';
+
+export type Db = Kysely<Tables>;
+
+export interface Database {
+  readonly db: Db;
+  readonly kind: DatabaseKind;
+  close(): Promise<void>;
+}
+
+export const migrations = (kind: DatabaseKind): Record<string, Migration> => ({
+  '001-first': firstMigration(kind),
+});
+
+/**
+ * The tables of the launcher, brought to the newest version.
+ * @param place a file, or `postgres://…` with `?schema=` for one that is not `capataz_rpa`
+ * @throws CapatazError STORE_UNAVAILABLE, CONFIG_INVALID
+ */
+export async function openDatabase(place: string): Promise<Database> {
+  const database = place.includes('://') ? await openPostgres(place) : openSqlite(place);
+  try {
+    await migrate(database);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function openSqlite(file: string): Database {
+  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: nodeSqlite(file) }) });
+  return { db, kind: 'sqlite', close: () => db.destroy() };
+}
+
+const defaultSchema = 'capataz_rpa';
+const int8 = 20;
+const asText = new Set([1082, 1083, 1114]);
+
+async function openPostgres(place: string): Promise<Database> {
+  const url = URL.canParse(place) ? new URL(place) : null;
+  if (url === null || !/^postgres(?:ql)?:$/.test(url.protocol))
+    throw new CapatazError('CONFIG_INVALID', 'database_url: must begin with postgres://');
+  const schema = url.searchParams.get('schema') ?? defaultSchema;
+  url.searchParams.delete('schema');
+  if (!/^[a-z_][a-z0-9_]*$/.test(schema))
+    throw new CapatazError('CONFIG_INVALID', `database_url: "${schema}" is no name of a schema`);
+  const pool = new pg.Pool({
+    connectionString: url.href,
+    max: 4,
+    options: `-c search_path=${schema}`,
+    types: {
+      // Local dates are texts to us: as `Date` they would be read in the zone of this host.
+      getTypeParser: (type: number, format?: 'text' | 'binary') => {
+        if (asText.has(type)) return (value: string) => value;
+        if (type === int8) return Number;
+        return pg.types.getTypeParser(type, format as 'text');
+      },
+    },
+  });
+  // An idle connection that breaks is replaced at the next query, which says so if it can't be.
+  pool.on('error', () => undefined);
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    await db.executeQuery(CompiledQuery.raw(`create schema if not exists ${schema}`));
+  } catch (cause) {
+    await db.destroy();
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new CapatazError('STORE_UNAVAILABLE', `database_url: ${message}`, undefined, cause);
+  }
+  return { db, kind: 'postgres', close: () => db.destroy() };
+}
+
+async function migrate({ db, kind }: Database): Promise<void> {
+  const provider = { getMigrations: async () => migrations(kind) };
+  const { error } = await new Migrator({ db, provider }).migrateToLatest();
+  if (error === undefined) return;
+  const message = error instanceof Error ? error.message : String(error);
+  throw new CapatazError(
+    'STORE_UNAVAILABLE',
+    `the launcher’s tables: ${message}`,
+    undefined,
+    error,
+  );
+}
+
+/** Whether the database answers. */
+export async function ping({ db }: Pick<Database, 'db'>): Promise<void> {
+  await sql`select 1`.execute(db);
+}
+
+/** A transaction, or the one that there is: what calls others is whole with them. */
+export function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work);
+}
+
+/** SQL Server tells what it has inserted by another clause than the others. */
+export function hasOutput(db: Db): boolean {
+  return db.getExecutor().adapter.supportsOutput === true;
+}
