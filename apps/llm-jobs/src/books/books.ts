@@ -100,10 +100,6 @@ export class Books implements Disposable {
     return row === undefined ? null : recordIn(row);
   }
 
-  has(jobId: string): boolean {
-    return this.#all('SELECT 1 FROM records WHERE job_id = ?', jobId).length > 0;
-  }
-
   /** In the order of their ends. */
   *records(filter: RecordFilter = {}, limit = -1): Generator<AuditRecord, void, void> {
     const { sql, values } = conditionOf(filter);
