@@ -87,7 +87,7 @@ export function auditRecord(job: JobRecord, about: About): BookedJob {
       stub: calls.some(({ is_stub }) => is_stub),
       client,
       batch: textOrNull(attributes.batch),
-      llm_calls: calls.length,
+      llm_calls: calls.filter(({ is_stub }) => !is_stub).length,
       unknown_calls: calls.filter(({ cost_nano_usd }) => cost_nano_usd === null).length,
       booked_usd: usdOrNull(sumOf(calls)),
       classification_usd: usdOrNull(sumOf(calls.filter(({ purpose }) => purpose === 'classify'))),

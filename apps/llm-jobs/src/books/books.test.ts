@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { createLog, systemClock } from 'capataz/server';
 import { VirtualClock } from 'capataz/testing';
 import type { Behaviour } from '../fake-provider/script.ts';
 import { FakeWorld, modelsFile } from '../fixtures/fake-world.ts';
 import { answer, failing, ScriptedModels, usage, World } from '../fixtures/world.ts';
 import { ModelError } from '../models/contract.ts';
+import { Books } from './books.ts';
 import { csvHeader, csvLine } from './formats.ts';
 import { booksFile } from './place.ts';
 import { redaction } from './redaction.ts';
@@ -39,6 +42,26 @@ test('W-v: secrets stand in no record: not in the description, the answer or an 
   assert.equal(failed.description, safe);
   assert.deepEqual(failed.extra.error, { System: 'the key [redacted] is not good' });
   assert.ok(!JSON.stringify(world.books.calls()).includes(secret));
+});
+
+test('W-v: secrets stand neither in what a job failed with, nor in its book, nor before the one who approves it', async () => {
+  await using world = await World.start({
+    models: new ScriptedModels(() => {
+      throw new ModelError('rejected', `wrong request: the password=${secret} is not good`);
+    }),
+  });
+  const id = await world.begin({ description: `Use ${secret}` });
+  await world.ended(id);
+  const view = await world.view(id);
+  const told = JSON.stringify([view.error, await world.book(id)]);
+  assert.match(told, /the password=\[redacted\]/);
+  assert.ok(!told.includes(secret), told);
+  await using poor = await World.start({ settings: { budgetMonthUsd: 0.000001 } });
+  const paused = await poor.begin({ description: `Use ${secret}` });
+  await poor.until(async () => (await poor.view(paused)).status === 'waiting_for_human');
+  const { wait } = await poor.view(paused);
+  assert.ok(wait?.type === 'approval');
+  assert.partialDeepStrictEqual(wait.show, { description: 'Use [redacted]' });
 });
 
 test('W-v: the limit of a description counts characters, not bytes', async () => {
@@ -130,6 +153,10 @@ test('records are found by what they are, and totals tell cost, success and retr
     found.map(({ agent }) => agent?.skill),
     ['refactoring'],
   );
+  // Whatever way it is written: ends are compared as instants.
+  const [first] = world.books.records();
+  const since = first?.completed_at.replace(/\.\d+Z$/, 'Z');
+  assert.equal([...world.books.records({ since })].length, 3);
 });
 
 test('CSV has a column for each field and quotes what it must', async () => {
@@ -212,4 +239,50 @@ test('B-072: a model without a price, and an answer without its usage, are unkno
   assert.deepEqual([second.extra.booked_usd, second.extra.tokens], [null, unmetered]);
   const [totals] = world.books.totals();
   assert.deepEqual([totals?.unknownCalls, totals?.booked], [1, 0]);
+});
+
+async function passes(world: World, holds: () => boolean | Promise<boolean>): Promise<void> {
+  await world.until(async () => {
+    await world.advance(500);
+    return holds();
+  });
+}
+
+test('W-g: books that another process has locked hold the server up for no more than a moment, and get their record later', async () => {
+  await using world = await World.start({
+    log: createLog({ level: 'error', to: new PassThrough() }),
+  });
+  using lock = new DatabaseSync(booksFile({ dataDir: join(world.folder, 'data') }));
+  lock.exec('BEGIN IMMEDIATE');
+  const begun = systemClock.steady();
+  const id = await world.begin('Fix it');
+  await passes(world, async () => (await world.view(id)).status === 'failed');
+  // Five tries of End's, and a few of the projection's.
+  assert.ok(systemClock.steady() - begun < 5_000);
+  lock.exec('ROLLBACK');
+  await passes(world, () => world.books.record(id) !== null);
+  assert.equal(world.books.record(id)?.llm_response, 'done');
+});
+
+test('books that are none are named, with what to do', async () => {
+  await using world = await World.start();
+  const file = join(world.folder, 'none.sqlite');
+  writeFileSync(file, 'nothing of that kind');
+  for (const readOnly of [true, false]) {
+    assert.throws(() => new Books(file, { readOnly }), {
+      code: 'STORE_UNAVAILABLE',
+      message: /none\.sqlite cannot be used: file is not a database\. Where the file is moved away/,
+    });
+  }
+});
+
+test('books whose file is gone are made anew by the next start', async () => {
+  const first = await World.start();
+  const id = await first.begin('Fix it');
+  const record = await first.record(id);
+  await first.stop();
+  rmSync(booksFile({ dataDir: join(first.folder, 'data') }));
+  await using second = await World.start({ previous: first });
+  await second.until(() => second.books.record(id) !== null);
+  assert.deepEqual(second.books.record(id), record);
 });

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { CapatazError } from 'capataz';
 import { type CallRow, callRow } from '../job/record.ts';
 import { type AuditRecord, auditRecordSchema, type BookedJob } from './audit-record.ts';
 
@@ -18,8 +19,10 @@ const schema = `
   INSERT OR IGNORE INTO feed VALUES (1, 0);
 `;
 
-/** How long one process waits for another that writes. */
-const busyMs = 5_000;
+/** How long somebody who reads waits for another process. */
+const readerBusyMs = 5_000;
+/** A server stands still while it waits: it tries again later instead. */
+const writerBusyMs = 100;
 
 export interface RecordFilter {
   readonly status?: string | undefined;
@@ -56,11 +59,18 @@ export interface Totals {
 export class Books implements Disposable {
   readonly #database: DatabaseSync;
 
+  /** @throws CapatazError STORE_UNAVAILABLE that names the file and says what to do */
   constructor(file: string, { readOnly = false }: { readonly readOnly?: boolean } = {}) {
-    this.#database = new DatabaseSync(file, { readOnly, timeout: busyMs });
-    if (readOnly) return;
-    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
-    this.#database.exec(schema);
+    try {
+      this.#database = new DatabaseSync(file, { readOnly, timeout: readerBusyMs });
+      this.#database.exec('PRAGMA schema_version');
+      if (readOnly) return;
+      this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+      this.#database.exec(schema);
+      this.#database.exec(`PRAGMA busy_timeout = ${writerBusyMs}`);
+    } catch (error) {
+      throw unusable(file, error);
+    }
   }
 
   [Symbol.dispose](): void {
@@ -88,10 +98,6 @@ export class Books implements Disposable {
   record(jobId: string): AuditRecord | null {
     const [row] = this.#all('SELECT record FROM records WHERE job_id = ?', jobId);
     return row === undefined ? null : recordIn(row);
-  }
-
-  has(jobId: string): boolean {
-    return this.#all('SELECT 1 FROM records WHERE job_id = ?', jobId).length > 0;
   }
 
   /** In the order of their ends. */
@@ -183,10 +189,19 @@ const groupColumns: Readonly<Record<Grouping, string>> = {
   status: 'status',
 };
 
+function unusable(file: string, error: unknown): CapatazError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new CapatazError(
+    'STORE_UNAVAILABLE',
+    `the books ${file} cannot be used: ${why}. Where the file is moved away, the next start of a server makes it anew from the jobs that the store still has.`,
+  );
+}
+
 function conditionOf({ since, until, ...equal }: RecordFilter) {
   const conditions = [
-    ...(since === undefined ? [] : [{ sql: 'completed_at >= ?', value: since }]),
-    ...(until === undefined ? [] : [{ sql: 'completed_at < ?', value: until }]),
+    // Compared as texts, which must be of one form.
+    ...(since === undefined ? [] : [{ sql: 'completed_at >= ?', value: instant(since) }]),
+    ...(until === undefined ? [] : [{ sql: 'completed_at < ?', value: instant(until) }]),
     // The names are those of `RecordFilter`, which are columns.
     ...Object.entries(equal).flatMap(([name, value]) =>
       value === undefined ? [] : [{ sql: `${name} = ?`, value }],
@@ -196,6 +211,10 @@ function conditionOf({ since, until, ...equal }: RecordFilter) {
     sql: ['1 = 1', ...conditions.map(({ sql }) => sql)].join(' AND '),
     values: conditions.map(({ value }) => value),
   };
+}
+
+function instant(text: string): string {
+  return new Date(text).toISOString();
 }
 
 function recordIn({ record }: Readonly<Record<string, unknown>>): AuditRecord {

@@ -31,8 +31,7 @@ export async function project(
 ): Promise<void> {
   const booked: BookedJob[] = [];
   for (const event of events) {
-    // End has written it, or it would not have finished.
-    if (event.entry.type === 'job_finished' && books.has(event.jobId)) continue;
+    // Also what End has written: if it died before its commit, another End's word is what the job says.
     const view = await viewOf(client(event.client), event.jobId);
     if (view === null || view.blueprint !== blueprintName) continue;
     booked.push(bookedJob(view, redact));

@@ -14,19 +14,19 @@ import {
 import { booksFile } from '../books/place.ts';
 import { tierNamed } from '../job/input.ts';
 import type { settings } from '../settings.ts';
+import { optionsOf, tierOption, writing } from './options.ts';
 
 type Context = CommandContext<typeof settings>;
 
 const formats = ['table', 'jsonl', 'csv'] as const;
-const moment = z.iso.date().or(z.iso.datetime());
+const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
+  error: 'must be a day, 2026-11-28, or an instant, 2026-11-28T14:30:00Z',
+});
 
 const options = z.object({
   status: z.enum(['Completed', 'Failed']).optional(),
   skill: z.string().optional(),
-  tier: z
-    .string()
-    .transform((word) => tierNamed(word) ?? word)
-    .optional(),
+  tier: tierOption.transform((word) => tierNamed(word ?? '') ?? undefined),
   client: z.string().optional(),
   batch: z.string().optional(),
   since: moment.optional(),
@@ -56,17 +56,11 @@ export const auditCommand: ApplicationCommand<typeof settings> = {
     { flags: '--calls', description: 'The calls in place of the records, as JSON lines.' },
   ],
   run(context) {
-    const parsed = options.safeParse(context.options);
-    if (!parsed.success) {
-      const problems = parsed.error.issues.map(
-        ({ path, message }) => `--${path.join('.')}: ${message}`,
-      );
-      throw new UsageError(problems.join('\n'));
-    }
+    const given = optionsOf(options, context.options);
     const file = booksFile(context.config);
     if (!existsSync(file)) throw new UsageError(`audit: there are no books at ${file}`);
     using books = new Books(file, { readOnly: true });
-    return show(books, context, parsed.data);
+    return show(books, context, given);
   },
 };
 
@@ -124,7 +118,8 @@ function writeLines(
   if (output === undefined) {
     for (const line of lines) print.line(line);
   } else {
-    writeFileSync(output, `${[...lines].join('\n')}\n`);
+    const text = `${[...lines].join('\n')}\n`;
+    writing(output, () => writeFileSync(output, text));
   }
   return 0;
 }

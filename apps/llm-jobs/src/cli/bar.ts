@@ -9,6 +9,7 @@ export class Bar {
   readonly #all: number;
   readonly #begun = systemClock.steady();
   #ended = 0;
+  #paused = 0;
   #costUsd = 0;
   #drawnAt = Number.NEGATIVE_INFINITY;
 
@@ -26,7 +27,16 @@ export class Bar {
     process.stderr.write(`\r\u001b[K${this.#text()}`);
   }
 
+  /** They go on when a person says so, which may take its time: it is told where nothing moves, too. */
+  pause(paused: number): void {
+    this.#paused = paused;
+    const before = process.stderr.isTTY ? '\r\u001b[K' : '';
+    if (paused > 0) process.stderr.write(`${before}${pausedText(paused)}\n`);
+    if (process.stderr.isTTY) process.stderr.write(this.#text());
+  }
+
   end(): void {
+    this.#paused = 0;
     process.stderr.write(`${process.stderr.isTTY ? '\r\u001b[K' : ''}${this.#text()}\n`);
   }
 
@@ -35,6 +45,7 @@ export class Bar {
       all: this.#all,
       ended: this.#ended,
       failed: this.failed,
+      paused: this.#paused,
       costUsd: this.#costUsd,
       elapsedMs: systemClock.steady() - this.#begun,
     });
@@ -46,17 +57,24 @@ interface Standing {
   readonly all: number;
   readonly ended: number;
   readonly failed: number;
+  readonly paused: number;
   readonly costUsd: number;
   readonly elapsedMs: number;
 }
 
 const width = 30;
 
-function barOf({ all, ended, failed, costUsd, elapsedMs }: Standing): string {
+function barOf({ all, ended, failed, paused, costUsd, elapsedMs }: Standing): string {
   const share = all === 0 ? 1 : ended / all;
   const filled = Math.round(share * width);
   const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`;
   const left =
     ended === 0 ? '' : ` · ${Math.ceil(((elapsedMs / ended) * (all - ended)) / 1_000)} s left`;
-  return `${bar} ${ended}/${all} · ${failed} failed · ${costUsd.toFixed(3)} USD${ended === all ? '' : left}`;
+  const waiting = paused === 0 ? '' : ` · ${paused} wait for approval`;
+  return `${bar} ${ended}/${all} · ${failed} failed${waiting} · ${costUsd.toFixed(3)} USD${ended === all ? '' : left}`;
+}
+
+function pausedText(paused: number): string {
+  const who = paused === 1 ? '1 job waits' : `${paused} jobs wait`;
+  return `${who} for approval: capataz-llm approvals list`;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, openSync } from 'node:fs';
 import { type ApplicationCommand, UsageError } from 'capataz/server';
 import { z } from 'zod';
 import { runBatch } from '../batch/batch.ts';
@@ -8,7 +8,9 @@ import type { JobInput } from '../job/input.ts';
 import type { settings } from '../settings.ts';
 import { Bar } from './bar.ts';
 import { recordReader, untilBooked } from './booked.ts';
-import { jobIn, textOf, tierOption } from './job-file.ts';
+import { jobIn, textOf } from './job-file.ts';
+import { optionsOf, tierOption, writing } from './options.ts';
+import { watchPaused } from './paused.ts';
 import { retriesOf } from './run-command.ts';
 
 const options = z.object({
@@ -29,9 +31,7 @@ export const batchCommand: ApplicationCommand<typeof settings> = {
     { flags: '--name <name>', description: 'Of this run of the file; another name runs it anew.' },
   ],
   async run(context) {
-    const parsed = options.safeParse(context.options);
-    if (!parsed.success) throw new UsageError(`batch: ${z.prettifyError(parsed.error)}`);
-    const { output, jobs: concurrency, model, name } = parsed.data;
+    const { output, jobs: concurrency, model, name } = optionsOf(options, context.options);
     const [file = ''] = context.arguments;
     const text = textOf(file);
     const defaults = { ...retriesOf(context), ...(model === undefined ? {} : { model }) };
@@ -39,7 +39,8 @@ export const batchCommand: ApplicationCommand<typeof settings> = {
     const batch = { name: name ?? nameOf(text), inputs, concurrency };
     const read = recordReader(context);
     const bar = new Bar(inputs.length);
-    const sink = output === undefined ? null : createWriteStream(output);
+    const sink = output === undefined ? null : sinkAt(output);
+    using _ = watchPaused(context.client, batch.name, (paused) => bar.pause(paused));
     const ids: string[] = [];
     for await (const view of runBatch(context.client, batch, (view) => bar.count(read(view)))) {
       const line = JSON.stringify(read(view));
@@ -53,6 +54,11 @@ export const batchCommand: ApplicationCommand<typeof settings> = {
     return bar.failed === 0 ? 0 : 1;
   },
 };
+
+/** Opened before any job is started. */
+function sinkAt(file: string) {
+  return createWriteStream(file, { fd: writing(file, () => openSync(file, 'w')) });
+}
 
 /** @throws UsageError that names file, line and field, for everything that is wrong */
 export function inputsIn(text: string, file: string): JobInput[] {

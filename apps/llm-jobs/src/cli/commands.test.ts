@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createClient } from 'capataz/client';
 import { until } from 'capataz/testing';
 import { auditRecordSchema } from '../books/audit-record.ts';
 import { FakeProvider } from '../fake-provider/fake-provider.ts';
@@ -221,4 +222,46 @@ test('commands find the server that holds the data folder, and a person can appr
   assert.equal(approved.code, 0, approved.stderr);
   assert.equal(await asking.ended(), 0);
   assert.equal(desk.fake?.meter.entries.length, 1);
+});
+
+test('a batch tells when its jobs wait for approval, and goes on with what is approved', async () => {
+  await using desk = await Desk.open({});
+  await using server = new AppProcess(
+    ['serve', '--port', '0', '--budget-month-usd', '0.000001'],
+    desk.folder,
+  );
+  await until(() => server.url !== null);
+  desk.write('jobs.jsonl', '"Fix the bug"\n"Fix the other bug"\n');
+  await using batch = new AppProcess(['batch', 'jobs.jsonl'], desk.folder);
+  await until(() => batch.errors.includes('2 jobs wait for approval: capataz-llm approvals list'));
+  const client = createClient({ url: server.url ?? '' });
+  for await (const { job_id, hash } of client.approvals.all())
+    await client.approvals.approve(job_id, { hash });
+  assert.equal(await batch.ended(), 0);
+  assert.equal(batch.lines.length, 2);
+});
+
+test('a batch takes what Windows writes, and lines that are twice there as two jobs; what can not be written is refused before anything starts', async () => {
+  await using desk = await Desk.open({});
+  desk.write('jobs.jsonl', '\uFEFF"Fix it"\r\n\r\n{"description": "Fix that"}\r\n"Fix it"\r\n');
+  const words = ['batch', 'jobs.jsonl', '--output', 'nowhere/out.jsonl'];
+  const refused = await desk.run(...words);
+  assert.deepEqual(
+    [refused.code, /nowhere\/out\.jsonl: cannot be written \(ENOENT\)/.test(refused.stderr)],
+    [2, true],
+  );
+  assert.equal(desk.fake?.meter.entries.length, 0);
+  const done = await desk.run('batch', 'jobs.jsonl');
+  assert.equal(done.code, 0, done.stderr);
+  const records = done.stdout.split('\n').map((line) => auditRecordSchema.parse(JSON.parse(line)));
+  assert.deepEqual(
+    records.map(({ description }) => description),
+    ['Fix it', 'Fix that', 'Fix it'],
+  );
+  assert.equal(new Set(records.map(({ job_id }) => job_id)).size, 3);
+  const copy = await desk.run('audit', '--format', 'csv', '--output', 'nowhere/out.csv');
+  assert.deepEqual([copy.code, /cannot be written/.test(copy.stderr)], [2, true]);
+  const flags = await desk.run('audit', '--tier', 'gpt', '--since', 'yesterday');
+  assert.match(flags.stderr, /--tier: must be haiku, sonnet or opus/);
+  assert.match(flags.stderr, /--since: must be a day/);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { UsageError } from 'capataz/server';
 import { z } from 'zod';
-import { type JobInput, jobInput, tierNamed } from '../job/input.ts';
+import { type JobInput, jobInput } from '../job/input.ts';
 
 /** A job as the seed writes it: what it has lived through is passed over, and it begins anew. */
 const seedJob = z
@@ -19,12 +19,6 @@ const seedJob = z
       ...(base_delay_ms === undefined ? {} : { base_delay_ms }),
     };
   });
-
-/** `haiku`, `sonnet` or `opus`, as a flag. */
-export const tierOption = z
-  .string()
-  .refine((word) => tierNamed(word) !== null, 'must be haiku, sonnet or opus')
-  .optional();
 
 /** @throws UsageError that names file and field */
 export function readJobFile(file: string): JobInput {
@@ -53,7 +47,8 @@ export function jobIn(text: string, place: string): JobInput {
 /** @throws UsageError */
 export function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    // Windows' editors put a mark before the text.
+    return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     throw new UsageError(`${file}: cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }

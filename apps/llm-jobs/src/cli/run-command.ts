@@ -7,7 +7,8 @@ import type { JobInput } from '../job/input.ts';
 import { blueprintName } from '../job/names.ts';
 import type { settings } from '../settings.ts';
 import { recordReader, untilBooked } from './booked.ts';
-import { readJobFile, tierOption } from './job-file.ts';
+import { readJobFile } from './job-file.ts';
+import { optionsOf, tierOption } from './options.ts';
 
 type Context = ClientCommandContext<typeof settings>;
 
@@ -26,9 +27,7 @@ export const runCommand: ApplicationCommand<typeof settings> = {
     { flags: '-v, --verbose', description: 'Tell of each step.' },
   ],
   async run(context) {
-    const parsed = options.safeParse(context.options);
-    if (!parsed.success) throw new UsageError(`run: ${z.prettifyError(parsed.error)}`);
-    const given = parsed.data;
+    const given = optionsOf(options, context.options);
     const input = { ...retriesOf(context), ...inputOf(context.arguments, given) };
     const { jobId } = await context.client.jobs.start(blueprintName, input, {
       jobId: newJobId(),

@@ -26,6 +26,8 @@ export type Reply =
   /** An earlier run of this handler may have sent the request: it is never sent again under its id. */
   | { readonly type: 'lost' };
 
+/** An answer's: what is longer fits into no job. Ten times what the most talkative models give. */
+const mostCharacters = 4 * 2 ** 20;
 /** Characters of a streamed answer. */
 const tailKept = 1_000;
 const tailShown = 60;
@@ -69,13 +71,23 @@ export async function askOnce(
         onDelta,
       });
       const { text, usage, providerRequestId: provider_request_id, isStub: is_stub } = answer;
-      return { type: 'answered', text, usage, provider_request_id, is_stub };
+      if (text.length <= mostCharacters)
+        return { type: 'answered', text, usage, provider_request_id, is_stub };
+      const message = `${row.provider}: the answer has ${text.length} characters, more than ${mostCharacters}`;
+      return {
+        type: 'failed',
+        reason: 'malformed',
+        message,
+        usage,
+        provider_request_id,
+        retry_after_ms: null,
+      };
     } catch (error) {
       if (!(error instanceof ModelError) || job.signal.aborted) throw error;
       return {
         type: 'failed',
         reason: error.reason,
-        message: error.message,
+        message: redact(error.message),
         usage: error.usage,
         provider_request_id: error.providerRequestId,
         retry_after_ms: error.retryAfterMs,

@@ -17,8 +17,8 @@ import type { JobRules } from './rules.ts';
 
 /** What the engine itself has to try again: a store that is away, a server that died. Retries of calls are none. */
 const engineRetry = { max: 100, base: '1s', cap: '60s' } as const;
-/** Before the second and third try to store a record. */
-const recordDelaysMs = [100, 400];
+/** Before the second and each further try to store a record. */
+const recordDelaysMs = [100, 400, 1_000, 2_500];
 
 /**
  * Init → DefineAgent → Process → End. What a client sees as these four lies in the job's record;

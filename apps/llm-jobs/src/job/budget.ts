@@ -5,6 +5,7 @@ import { usdText } from '../models/money.ts';
 import { advance, type JobState } from './advance.ts';
 import { unclassified } from './classification.ts';
 import { withTier } from './fallback.ts';
+import { partsIn } from './parts.ts';
 import { spentOf } from './plan.ts';
 import { type CallRow, type JobRecord, type LlmJob, openCall, recordOf, save } from './record.ts';
 import type { JobRules } from './rules.ts';
@@ -35,7 +36,7 @@ export function overBudget(job: LlmJob, rules: JobRules): Action<JobState> {
       return approval({
         message: `Go beyond the budget? ${why}.`,
         show: {
-          description: record.description,
+          description: partsIn(job.stores).redact(record.description),
           model: `${row.provider}/${row.model}`,
           most_usd: row.most_nano_usd === null ? null : usdText(row.most_nano_usd),
           spent_usd: usdText(spentOf(record)),

@@ -92,7 +92,11 @@ async function afterAnswer(
     const answered = { ...record, llm_response: reply.text, refusal: null };
     return advance(job, answered, success, { now: around.parts.clock.now() });
   }
-  const failed = { failureClass: 'business', message: fault, retryAfterMs: null } as const;
+  const failed = {
+    failureClass: 'business',
+    message: around.parts.redact(fault),
+    retryAfterMs: null,
+  } as const;
   return afterFailure(job, record, failed, around);
 }
 

@@ -126,10 +126,10 @@ test('W-10, W-g: where the record cannot be stored, the job fails with its answe
     throw new Error('the disk is full');
   };
   const id = await world.begin('Fix the bug');
-  await world.until(() => tries === 1);
-  await world.advance(100);
-  await world.until(() => tries === 2);
-  await world.advance(400);
+  for (const [index, delayMs] of [100, 400, 1_000, 2_500].entries()) {
+    await world.until(() => tries === index + 1);
+    await world.advance(delayMs);
+  }
   const job = await world.ended(id);
   assert.partialDeepStrictEqual(job, {
     status: 'Failed',
@@ -137,7 +137,7 @@ test('W-10, W-g: where the record cannot be stored, the job fails with its answe
     llm_response: 'done',
     failure: { System: 'the audit record could not be stored: the disk is full' },
   });
-  assert.deepEqual([tries, world.models.calls.length], [3, 1]);
+  assert.deepEqual([tries, world.models.calls.length], [5, 1]);
   world.books.write = write;
   const record = await world.record(id);
   assert.deepEqual([record.status, record.llm_response], ['Failed', 'done']);

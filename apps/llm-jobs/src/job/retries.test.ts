@@ -172,3 +172,15 @@ test('B-074: a slow drip ends with the total time-out, and is made again, four t
   );
   assert.match(JSON.stringify(record.extra.error), /no complete answer within 20 s/);
 });
+
+test('S-78: an answer that fits into no job is a failed call, booked as what it cost, and never taken for a lost one', async () => {
+  await using world = await World.start({
+    models: new ScriptedModels(() => answer('x'.repeat(5 * 2 ** 20))),
+  });
+  const record = await world.run({ description: 'Fix it', max_retries: 1 });
+  assert.match(JSON.stringify(record.extra.error), /the answer has 5242880 characters/);
+  assert.deepEqual(
+    [record.extra.llm_calls, record.extra.unknown_calls, world.models.calls.length],
+    [2, 0, 2],
+  );
+});

@@ -62,7 +62,9 @@ export function parseCatalogFile(text: string, file: string): CatalogFile {
   const parsed = catalogFile.safeParse(readToml(text, file));
   if (parsed.success) return parsed.data;
   throw invalid(
-    parsed.error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`),
+    parsed.error.issues.map(({ path, message }) =>
+      [file, ...(path.length === 0 ? [] : [path.join('.')]), message].join(': '),
+    ),
   );
 }
 

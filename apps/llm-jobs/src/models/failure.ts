@@ -8,7 +8,7 @@ import {
   unknownUsage,
 } from './contract.ts';
 import { retryAfterMs } from './retry-after.ts';
-import { ConnectError } from './transport.ts';
+import { AnswerTooLongError, ConnectError } from './transport.ts';
 
 /** What is known when a call fails. */
 export interface Circumstances {
@@ -48,7 +48,8 @@ export function failureOf(error: unknown, around: Circumstances): ModelError {
     });
   }
   if (isCut(error)) return fail('cut', `the connection ended early: ${deepest(error)}`);
-  return fail('malformed', `not an answer of this wire: ${messageOf(error)}`);
+  const tooLong = causes(error).find((cause) => cause instanceof AnswerTooLongError);
+  return fail('malformed', `not an answer of this wire: ${messageOf(tooLong ?? error)}`);
 }
 
 /** The id by which the provider's support finds a request. */

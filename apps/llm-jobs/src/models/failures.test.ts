@@ -5,6 +5,7 @@ import { FakeProvider } from '../fake-provider/fake-provider.ts';
 import type { RuleText } from '../fake-provider/script.ts';
 import { isKnown, type ModelError, noUsage, unknownUsage } from './contract.ts';
 import { AskedFake, key, ways } from './fixtures/asked-fake.ts';
+import { Chatterbox } from './fixtures/chatterbox.ts';
 import { DeafPlace } from './fixtures/deaf-place.ts';
 
 for (const way of ways) {
@@ -193,3 +194,15 @@ async function pending(promise: Promise<unknown>): Promise<boolean> {
   const mark = Symbol('pending');
   return (await Promise.race([promise, Promise.resolve(mark)])) === mark;
 }
+
+test('an answer without end is given up before it fills the memory', async () => {
+  await using box = await Chatterbox.start();
+  await using asked = await AskedFake.start({ baseUrl: box.url });
+  for (const isStreamed of [true, false]) {
+    const { reason, message } = await asked.failure({ wire: 'openai', isStreamed });
+    assert.equal(reason, 'malformed');
+    assert.match(message, /longer than 64 MiB/);
+  }
+  box.status = 500;
+  assert.equal((await asked.failure({ wire: 'openai', isStreamed: true })).reason, 'unavailable');
+});

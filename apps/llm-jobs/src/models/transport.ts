@@ -1,8 +1,16 @@
-import { Agent, buildConnector, fetch } from 'undici';
+import { Agent, buildConnector, fetch, Response } from 'undici';
 
 /** There is no connection, so that the other side saw nothing of the request. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError';
+}
+
+/** No answer of a model is that long: 128,000 tokens, each in an event of its own, have half of it. */
+const mostBytes = 64 * 2 ** 20;
+
+/** The answer would fill the memory. */
+export class AnswerTooLongError extends Error {
+  override readonly name = 'AnswerTooLongError';
 }
 
 export interface Transport extends AsyncDisposable {
@@ -27,11 +35,26 @@ export function createTransport(connectTimeoutMs: number): Transport {
         else callback(new ConnectError(error.message, { cause: error }), null);
       }),
   });
-  const send = (place: string | URL, init: object): Promise<unknown> =>
-    fetch(place, { ...init, dispatcher: agent, redirect: 'manual' });
+  const send = async (place: string | URL, init: object): Promise<unknown> =>
+    bounded(await fetch(place, { ...init, dispatcher: agent, redirect: 'manual' }));
   return {
     // The package and Node declare the same standard in types of their own.
     fetch: send as typeof globalThis.fetch,
     [Symbol.asyncDispose]: () => agent.destroy(),
   };
+}
+
+/** The answer, which breaks off where it would fill the memory; counted is what it is unpacked. */
+function bounded(response: Response): Response {
+  if (response.body === null) return response;
+  let seen = 0;
+  const counter = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      seen += chunk.byteLength;
+      if (seen <= mostBytes) controller.enqueue(chunk);
+      else controller.error(new AnswerTooLongError(`longer than ${mostBytes / 2 ** 20} MiB`));
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(counter), { status, statusText, headers });
 }

@@ -27,7 +27,21 @@ test('W-n: an answer must not be empty, and fit the schema and the pattern that 
 
 test('W-n: a pattern that takes for ever on an answer is given up', () => {
   const fault = faultOf(`${'a'.repeat(40)}!`, { pattern: '^(a+)+$' });
-  assert.match(fault ?? '', /could not be matched with .* within 1000 ms/);
+  assert.match(fault ?? '', /could not be checked with .* within 1000 ms/);
+});
+
+test('W-n: a schema that takes for ever, or refers to itself for ever, is given up; its complaints have an end', () => {
+  const wild = { type: 'string', pattern: '^(a+)+$' };
+  const slow = faultOf(JSON.stringify(`${'a'.repeat(40)}!`), { schema: wild });
+  assert.match(slow ?? '', /could not be checked with the schema within 1000 ms/);
+  const endless = faultOf('1', { schema: { $ref: '#' } });
+  assert.match(endless ?? '', /could not be checked with the schema \(Maximum call stack/);
+  const many = faultOf(JSON.stringify(Array(10_000).fill(1)), {
+    schema: { items: { type: 'string' } },
+  });
+  assert.equal(many?.length, 2_000);
+  const [elsewhere] = checkProblems({ schema: { $ref: 'https://example.com/a.json' } });
+  assert.match(elsewhere ?? '', /^check\.schema: can't resolve reference/);
 });
 
 test('W-n: a check that is none is told with its field', () => {
@@ -47,6 +61,16 @@ test('W-n: a command reads the answer and judges it by its exit code, within its
     /says: too short$/,
   );
   assert.match((await judge('setInterval(() => {}, 1000)', 300)) ?? '', /took longer than 300 ms/);
+  const leaver =
+    'require("child_process").spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "inherit" })';
+  assert.match(
+    (await judge(`${leaver}; setTimeout(() => process.exit(3), 100)`)) ?? '',
+    /says: code 3$/,
+  );
+  const endless = await judge(
+    'process.stdout.write("x".repeat(5e6) + "\\0", () => process.exit(1))',
+  );
+  assert.match(endless ?? '', /says: x{1999}$/);
   const missing = await commandFault(
     'good',
     { words: ['/no/such/program'], timeoutMs: 1_000 },

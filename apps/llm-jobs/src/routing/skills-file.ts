@@ -59,7 +59,9 @@ export function readSkillsFile(file: string): SkillsFile {
   const parsed = skillsFile.safeParse(readToml(file));
   if (parsed.success) return parsed.data;
   throw invalidSkills(
-    parsed.error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`),
+    parsed.error.issues.map(({ path, message }) =>
+      [file, ...(path.length === 0 ? [] : [path.join('.')]), message].join(': '),
+    ),
   );
 }
 

@@ -142,6 +142,13 @@ test('S-65: a secret is read from a file, too, and masked everywhere', async () 
   );
 });
 
+test('S-65: a setting of ours that stands in the application’s file is told where it belongs', async () => {
+  const folder = folderWith({ 'relay.toml': 'store_url = "postgres://host/db"\n' });
+  const { code, stderr } = await run(folder, ['count']);
+  assert.equal(code, 2);
+  assert.match(stderr, /relay\.toml: store_url: is a setting of capataz\.toml/);
+});
+
 test('S-65: what is wrong with the application’s settings stops its own commands, and no look at jobs', async () => {
   const folder = folderWith();
   const environment = { RELAY_PACE: 'often', RELAY_GREETNIG: 'Hi' };

@@ -321,12 +321,16 @@ function checkFileKeys(
   );
   for (const key of Object.keys(content)) {
     if (known.includes(key)) continue;
-    const meant = nearest(key, known);
-    problems.add(
-      `${file}: ${key}`,
-      `is no setting${meant === null ? '' : `; did you mean ${meant}?`}`,
-    );
+    problems.add(`${file}: ${key}`, strayKeyText(key, known));
   }
+}
+
+function strayKeyText(key: string, known: readonly string[]): string {
+  // An application's file lies beside ours, and people take the one for the other.
+  const isOurs = Object.keys(ownTable.settings).some((name) => fileKey(name) === key);
+  if (isOurs) return `is a setting of ${ownTable.fileName}`;
+  const meant = nearest(key, known);
+  return `is no setting${meant === null ? '' : `; did you mean ${meant}?`}`;
 }
 
 /** Every name in the environment from which a setting of this table is read. */
