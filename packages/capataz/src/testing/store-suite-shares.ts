@@ -124,40 +124,6 @@ export function waiterTests(test: StoreTest): void {
     );
   });
 
-  test('S-64 who begins to wait for a place that is free by then looks again at once', async ({
-    store,
-    clock,
-  }) => {
-    const holder = await store1(store, taking('z', share(2)));
-    const isCalled = async (id: string, wish: { amount: number; limit: number }) => {
-      const also = alsoOf({ awaits: { key: 'k', ...wish } });
-      await store1(store, { ...awaitingKey(newJob(id), 'k'), also });
-      return (await deadlinesOf(store, id)).wake === clock.now();
-    };
-    const amounts = { amount: 2, limit: 3 };
-    assert.equal(await isCalled('full', amounts), false);
-    // One more would have room, but not before who waits already.
-    assert.equal(await isCalled('later', { amount: 1, limit: 3 }), false);
-    await store1(store, ending(await read(store, 'full')));
-    await store1(store, ending(await read(store, 'later')));
-    await store1(store, ending(holder));
-    assert.equal(await isCalled('free', amounts), true);
-  });
-
-  test('S-64 who goes on waiting for another key keeps its place among all who wait', async ({
-    store,
-  }) => {
-    const senior = await store1(store, awaitingKey(newJob('senior'), 'a'));
-    await store1(store, awaitingKey(newJob('junior'), 'b'));
-    const both = [share(1, { key: 'a' }), share(1, { key: 'b' })];
-    const going = (job: Job) =>
-      changeOf({ ...job, status: 'pending', wait: null }, { timers: [], reservations: both });
-    const refused = await types(store, going(await read(store, 'junior')));
-    assert.deepEqual(refused, ['limit']);
-    await store1(store, awaitingKey(senior, 'b'));
-    assert.deepEqual(await types(store, going(await read(store, 'senior'))), ['done']);
-  });
-
   test('S-64 nobody overtakes who waits for a key longer', async ({ store }) => {
     const old = await store1(store, changeOf(newJob('old')));
     const waiting = await store1(store, awaitingKey(newJob('b'), 'k'));
@@ -208,5 +174,41 @@ export function waiterTests(test: StoreTest): void {
     await clock.advance(second);
     await store1(reopened, ending(job));
     assert.deepEqual(await deadlinesOf(reopened, 'b'), { wake: clock.now() });
+  });
+}
+
+export function placeTests(test: StoreTest): void {
+  test('S-64 who begins to wait for a place that is free by then looks again at once', async ({
+    store,
+    clock,
+  }) => {
+    const holder = await store1(store, taking('z', share(2)));
+    const isCalled = async (id: string, wish: { amount: number; limit: number }) => {
+      const also = alsoOf({ awaits: { key: 'k', ...wish } });
+      await store1(store, { ...awaitingKey(newJob(id), 'k'), also });
+      return (await deadlinesOf(store, id)).wake === clock.now();
+    };
+    const amounts = { amount: 2, limit: 3 };
+    assert.equal(await isCalled('full', amounts), false);
+    // One more would have room, but not before who waits already.
+    assert.equal(await isCalled('later', { amount: 1, limit: 3 }), false);
+    await store1(store, ending(await read(store, 'full')));
+    await store1(store, ending(await read(store, 'later')));
+    await store1(store, ending(holder));
+    assert.equal(await isCalled('free', amounts), true);
+  });
+
+  test('S-64 who goes on waiting for another key keeps its place among all who wait', async ({
+    store,
+  }) => {
+    const senior = await store1(store, awaitingKey(newJob('senior'), 'a'));
+    await store1(store, awaitingKey(newJob('junior'), 'b'));
+    const both = [share(1, { key: 'a' }), share(1, { key: 'b' })];
+    const going = (job: Job) =>
+      changeOf({ ...job, status: 'pending', wait: null }, { timers: [], reservations: both });
+    const refused = await types(store, going(await read(store, 'junior')));
+    assert.deepEqual(refused, ['limit']);
+    await store1(store, awaitingKey(senior, 'b'));
+    assert.deepEqual(await types(store, going(await read(store, 'senior'))), ['done']);
   });
 }

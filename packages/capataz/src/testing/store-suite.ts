@@ -32,7 +32,7 @@ import {
 } from './store-suite-queue.ts';
 import { forgetTests, forgottenKeyTests, forgottenTests } from './store-suite-retention.ts';
 import { scheduleTests } from './store-suite-schedules.ts';
-import { shareTests, waiterTests } from './store-suite-shares.ts';
+import { placeTests, shareTests, waiterTests } from './store-suite-shares.ts';
 import {
   deadlineTests,
   forgottenWorkerTests,
@@ -54,7 +54,7 @@ const parts = {
   time: [deadlineTests, taskDeadlineTests, leaseTests, workerTests, forgottenWorkerTests],
   waits: [fanOutTests, joinTests, childTests, waitDeadlineTests, memoTests],
   inbox: [earlySignalTests, inboxTests, seenTests, letterTests, attributeTests],
-  shares: [shareTests, waiterTests],
+  shares: [shareTests, waiterTests, placeTests],
   outbox: [outboxTests, deadLetterTests, deadLetterRoomTests, stuckTests],
   schedules: [scheduleTests],
   retention: [forgetTests, forgottenTests, forgottenKeyTests],
