@@ -49,7 +49,13 @@ export async function untilEnded(client: Client, jobs: readonly string[]): Promi
     }
     if (open.size > 0) await setTimeout(200);
   }
-  return [...open].map((id) => `job ${id} has not ended`);
+  const told = [...open].map(async (id) => {
+    const { summary, task } = await client.jobs.why(id);
+    const book: string[] = [];
+    for await (const entry of client.jobs.history(id)) book.push(JSON.stringify(entry));
+    return `job ${id} has not ended: ${summary} ${JSON.stringify(task)}\n    ${book.slice(-8).join('\n    ')}`;
+  });
+  return Promise.all(told);
 }
 
 /** The book against the file: nothing lost, nothing doubled, no effect without an attempt. */
