@@ -1,27 +1,9 @@
 /** Services of the coding tasks are killed while a task is in one of its states: ten places of all. */
-import { after, before, test } from 'node:test';
-import { PostgresRoom } from '../../packages/capataz/src/bus/postgres/fixtures/postgres-room.ts';
-import { postgresService } from '../../packages/capataz/src/testing/postgres-service.ts';
-import {
-  completesAfterKill,
-  type PlaceName,
-  type ServiceName,
-  Site,
-  SlowModel,
-} from './coding-site.ts';
+import { test } from 'node:test';
+import { completesAfterKill, type PlaceName, type ServiceName } from './coding-site.ts';
+import { siteOfThisFile } from './coding-site-of-file.ts';
 
-const database = await postgresService();
-const room = new PostgresRoom(database.url);
-const model = await new SlowModel().listen();
-const site = new Site(room.url, model);
-
-before(() => site.startAll());
-after(async () => {
-  await site[Symbol.asyncDispose]();
-  await model[Symbol.asyncDispose]();
-  await room[Symbol.asyncDispose]();
-  await database.close();
-});
+const site = await siteOfThisFile();
 
 const places: readonly [ServiceName, PlaceName][] = [
   ['orchestrator', 'PLANIFICANDO'],

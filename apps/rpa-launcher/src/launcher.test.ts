@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { worldOf } from './fake-control-room/world.ts';
+import { justBeforeNine } from './fixtures/nine.ts';
 import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from './fixtures/tables.ts';
-import { hour, minute, mondayAt8, second, World } from './fixtures/world.ts';
+import { hour, minute, second, World } from './fixtures/world.ts';
 import { createSchedule } from './tables/schedules.ts';
-
-const justBeforeNine = mondayAt8 + hour - 5 * second;
 
 test('L-1: while the activity list does not answer, robots are deployed and devices synchronised', async () => {
   await using world = await World.start({

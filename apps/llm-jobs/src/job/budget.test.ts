@@ -13,15 +13,18 @@ const most = (30 * 3.75 + 4_096 * 15) / 1e6;
 /** 100 in and 10 out, at 3 and 15. */
 const spent = (100 * 3 + 10 * 15) / 1e6;
 
-test('S-82: the most that a call can cost is reserved, and what it did not use is free for the next', async () => {
+/** The first call is answered when it is let go, the others at once. */
+function heldAtFirst() {
   const held = Promise.withResolvers<void>();
-  const models = new ScriptedModels(
-    async () => {
-      await held.promise;
-      return answer('done');
-    },
-    () => answer('done'),
-  );
+  const first = async () => {
+    await held.promise;
+    return answer('done');
+  };
+  return { held, models: new ScriptedModels(first, () => answer('done')) };
+}
+
+test('S-82: the most that a call can cost is reserved, and what it did not use is free for the next', async () => {
+  const { models, held } = heldAtFirst();
   // Room for one call and a little.
   await using world = await World.start({
     models,
@@ -140,14 +143,7 @@ test('S-82: what a cancelled job may have spent in its last call stays taken fro
 });
 
 test('S-78: a call that waited for its place when its job was cancelled was never sent, and stands in no book', async () => {
-  const held = Promise.withResolvers<void>();
-  const models = new ScriptedModels(
-    async () => {
-      await held.promise;
-      return answer('done');
-    },
-    () => answer('done'),
-  );
+  const { models, held } = heldAtFirst();
   await using world = await World.start({
     models,
     settings: {

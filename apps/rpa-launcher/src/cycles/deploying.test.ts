@@ -2,19 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { worldOf } from '../fake-control-room/world.ts';
+import { justBeforeNine } from '../fixtures/nine.ts';
 import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from '../fixtures/tables.ts';
-import {
-  day,
-  hour,
-  minute,
-  mondayAt8,
-  second,
-  World,
-  type WorldOptions,
-} from '../fixtures/world.ts';
+import { day, hour, minute, second, World, type WorldOptions } from '../fixtures/world.ts';
 import type { Db } from '../tables/database.ts';
 
-const justBeforeNine = mondayAt8 + hour - 5 * second;
 const start = (options: WorldOptions = {}): Promise<World> =>
   World.start({ now: justBeforeNine, prepare: dailyAtNine, ...options });
 const cycle = 15 * second;

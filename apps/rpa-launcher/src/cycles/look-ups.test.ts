@@ -1,32 +1,10 @@
 /** Deploy calls whose outcome was lost: what is looked up, and when a robot may be deployed again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type RobotScript, worldOf } from '../fake-control-room/world.ts';
+import { worldOf } from '../fake-control-room/world.ts';
+import { execution, onlyJob, startAtNine } from '../fixtures/nine.ts';
 import { addRobot, addSchedule, dailyAtNine } from '../fixtures/tables.ts';
-import { hour, minute, mondayAt8, second, World, type WorldOptions } from '../fixtures/world.ts';
-
-const justBeforeNine = mondayAt8 + hour - 5 * second;
-
-const start = (script: RobotScript = {}, options: WorldOptions = {}): Promise<World> =>
-  World.start({
-    now: justBeforeNine,
-    prepare: dailyAtNine,
-    callsBack: false,
-    room: worldOf({ devices: 1, robots: 2, script }),
-    ...options,
-  });
-
-async function execution(world: World) {
-  const [row] = await world.executions();
-  assert.ok(row !== undefined, 'there is no execution');
-  return row;
-}
-
-async function onlyJob(world: World) {
-  const [job] = await world.jobs();
-  assert.ok(job !== undefined, 'there is no job');
-  return job;
-}
+import { hour, minute, second } from '../fixtures/world.ts';
 
 const dropped = [
   ['an answer that was dropped', { reset: 'after' }],
@@ -36,7 +14,7 @@ const dropped = [
 ] as const;
 for (const [what, fault] of dropped)
   test(`LH-1, S-84, L-35: ${what} is looked up before anything else, and the robot runs once`, async () => {
-    await using world = await start(
+    await using world = await startAtNine(
       { durationMs: 10 * minute },
       {
         room: {
@@ -56,7 +34,7 @@ for (const [what, fault] of dropped)
 
 for (const status of [500, 502, 503, 504])
   test(`L-35, S-84, S-91: ${status} is retried only when three look-ups over 180 s have found nothing`, async () => {
-    await using world = await start(
+    await using world = await startAtNine(
       {},
       {
         room: {
@@ -79,7 +57,7 @@ for (const status of [500, 502, 503, 504])
   });
 
 test('S-91: while look-ups fail the device stays held, whatever is due there, and that is told', async () => {
-  await using world = await start(
+  await using world = await startAtNine(
     {},
     {
       prepare: async (db) => {
@@ -103,7 +81,7 @@ test('S-91: while look-ups fail the device stays held, whatever is due there, an
 });
 
 test('L-35: a connection that is refused has sent nothing: it is tried again at once', async () => {
-  await using world = await start({}, { settings: { LANZADOR_HABILITAR_SYNC: 'False' } });
+  await using world = await startAtNine({}, { settings: { LANZADOR_HABILITAR_SYNC: 'False' } });
   await world.pass(10 * second);
   world.fake.isDown = true;
   await world.pass(10 * second);

@@ -10,44 +10,15 @@ import {
   reportedState,
 } from '../execution/states.ts';
 import { type RobotScript, worldOf } from '../fake-control-room/world.ts';
+import { execution, justBeforeNine, onlyJob, startAtNine } from '../fixtures/nine.ts';
 import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from '../fixtures/tables.ts';
-import {
-  day,
-  hour,
-  minute,
-  mondayAt8,
-  second,
-  World,
-  type WorldOptions,
-} from '../fixtures/world.ts';
+import { day, hour, minute, second, World } from '../fixtures/world.ts';
 
-const justBeforeNine = mondayAt8 + hour - 5 * second;
 /** Cycles that are far apart, for tests that last days. */
 const slowly = {
   LANZADOR_INTERVALO_LANZAMIENTO_SEG: '1800',
   LANZADOR_INTERVALO_CONCILIACION_SEG: '3600',
 };
-
-const start = (script: RobotScript = {}, options: WorldOptions = {}): Promise<World> =>
-  World.start({
-    now: justBeforeNine,
-    prepare: dailyAtNine,
-    callsBack: false,
-    room: worldOf({ devices: 1, robots: 2, script }),
-    ...options,
-  });
-
-async function execution(world: World) {
-  const [row] = await world.executions();
-  assert.ok(row !== undefined, 'there is no execution');
-  return row;
-}
-
-async function onlyJob(world: World) {
-  const [job] = await world.jobs();
-  assert.ok(job !== undefined, 'there is no job');
-  return job;
-}
 
 test('L-51, LH-25: thirteen states, each active, final or UNKNOWN; whatever asks looks in one table', () => {
   assert.deepEqual([...activeStates, ...finalStates, 'UNKNOWN', 'UPDATE'].length, 13);
@@ -68,7 +39,7 @@ for (const end of [
   'RUN_TIMED_OUT',
 ] as const)
   test(`L-42, L-50, L-52: the reconciler stores the end ${end} without any callback, and the device is free`, async () => {
-    await using world = await start({ end, durationMs: minute });
+    await using world = await startAtNine({ end, durationMs: minute });
     await world.pass(16 * minute);
     const row = await execution(world);
     assert.deepEqual([row.Estado, row.CallbackInfo], [end, null]);
@@ -84,7 +55,7 @@ for (const end of [
   });
 
 test('L-42, L-51: RUN_COMPLETED is an end as COMPLETED is', async () => {
-  await using world = await start({}, { callsBack: true });
+  await using world = await startAtNine({}, { callsBack: true });
   await world.pass(2 * minute);
   const row = await execution(world);
   assert.equal(row.Estado, 'RUN_COMPLETED');
@@ -93,7 +64,7 @@ test('L-42, L-51: RUN_COMPLETED is an end as COMPLETED is', async () => {
 });
 
 test('L-43: active states are stored with no end, and UPDATE as RUNNING', async () => {
-  await using world = await start({ durationMs: null, saysUpdate: true });
+  await using world = await startAtNine({ durationMs: null, saysUpdate: true });
   await world.pass(16 * minute);
   const row = await execution(world);
   assert.deepEqual([row.Estado, row.FechaFin], ['RUNNING', null]);
@@ -101,7 +72,7 @@ test('L-43: active states are stored with no end, and UPDATE as RUNNING', async 
 });
 
 test('L-48: what the Control Room says in UTC stands in the tables in the time of Buenos Aires', async () => {
-  await using world = await start({ durationMs: minute });
+  await using world = await startAtNine({ durationMs: minute });
   await world.pass(16 * minute);
   const row = await execution(world);
   const ended = world.fake.runs[0]?.endedAt ?? 0;
@@ -111,7 +82,7 @@ test('L-48: what the Control Room says in UTC stands in the tables in the time o
 });
 
 test('S-85: dates for people are local, what decides is the instant, and a deployment that never was has an id of our own', async () => {
-  await using world = await start(
+  await using world = await startAtNine(
     {},
     {
       room: {
@@ -135,7 +106,7 @@ const lostAfter = (forMs: number | null): RobotScript => ({
 });
 
 test('L-44, L-45, L-67: UNKNOWN is stored without an end, with its time and a try more; what is said next counts', async () => {
-  await using world = await start(lostAfter(20 * minute));
+  await using world = await startAtNine(lostAfter(20 * minute));
   await world.pass(16 * minute);
   const unknown = await execution(world);
   assert.deepEqual([unknown.Estado, unknown.FechaFin], ['UNKNOWN', null]);
@@ -154,7 +125,7 @@ for (const isBack of [false, true])
   test(`L-52, LH-8, S-89: an UNKNOWN holds its device for two hours from the first sighting; then the Control Room is asked, and it ${isBack ? 'runs: it is told' : 'is idle: the next one goes'}`, async () => {
     // Seen UNKNOWN at 11:59:55, when it is reconciled; let go of at 13:59:55.
     const forMs = isBack ? 4 * hour + 30 * minute : null;
-    await using world = await start(
+    await using world = await startAtNine(
       { durationMs: null, unknown: { afterMs: minute, forMs } },
       {
         settings: {
@@ -177,7 +148,7 @@ for (const isBack of [false, true])
   });
 
 test('L-46, LH-13, LH-14: a deployment that the Control Room does not list stays active; only the count goes up, and it is told', async () => {
-  await using world = await start({ durationMs: null, vanishesAfterMs: second });
+  await using world = await startAtNine({ durationMs: null, vanishesAfterMs: second });
   await world.pass(31 * minute);
   const row = await execution(world);
   assert.deepEqual([row.Estado, row.FechaFin], ['DEPLOYED', null]);
@@ -188,7 +159,7 @@ test('L-46, LH-13, LH-14: a deployment that the Control Room does not list stays
 });
 
 test('LH-13: a batch that fails counts for nobody, and the runs of one deployment are read together, the worst first', async () => {
-  await using world = await start({ durationMs: 5 * minute, activities: 3 });
+  await using world = await startAtNine({ durationMs: 5 * minute, activities: 3 });
   world.fake.faults.add({ endpoint: 'activity', status: 503, body: 'busy' });
   await world.pass(16 * minute);
   assert.equal((await execution(world)).IntentosConciliadorFallidos, 0);
@@ -196,7 +167,7 @@ test('LH-13: a batch that fails counts for nobody, and the runs of one deploymen
 });
 
 test('LH-14: with an inference a run that is missing too often ends as COMPLETED_INFERRED', async () => {
-  await using world = await start(
+  await using world = await startAtNine(
     { durationMs: null, vanishesAfterMs: second },
     { settings: { LANZADOR_CONCILIACION_INFERENCIA_MAX_INTENTOS: '3' } },
   );
@@ -217,7 +188,7 @@ async function later(world: World, ms: number): Promise<World> {
 const kept = { config: { storeUrl: null }, databaseUrl: 'file' } as const;
 
 test('L-47, L-67, S-55: without a positive sign for 30 days a run ends as UNKNOWN: not after 29, and after 31', async () => {
-  await using world = await start(
+  await using world = await startAtNine(
     { durationMs: null, unknown: { afterMs: 20 * minute, forMs: null } },
     kept,
   );
@@ -241,7 +212,7 @@ test('L-47, L-67, S-55: without a positive sign for 30 days a run ends as UNKNOW
 });
 
 test('L-47, LH-8: a run that the Control Room says is RUNNING after 40 days is not aged', async () => {
-  await using world = await start({ durationMs: null }, kept);
+  await using world = await startAtNine({ durationMs: null }, kept);
   await world.pass(31 * minute);
   const after20 = await later(world, 20 * day);
   const after40 = await later(after20, 20 * day);
@@ -251,7 +222,7 @@ test('L-47, LH-8: a run that the Control Room says is RUNNING after 40 days is n
 });
 
 test('L-49, LH-11, B-071: what a callback has ended the reconciler never changes, nor does a second callback', async () => {
-  await using world = await start({ durationMs: null });
+  await using world = await startAtNine({ durationMs: null });
   await world.pass(30 * second);
   const job = await onlyJob(world);
   const deploymentId = world.fake.runs[0]?.deploymentId ?? '';
@@ -270,7 +241,7 @@ test('L-49, LH-11, B-071: what a callback has ended the reconciler never changes
 });
 
 test('L-40: neither what has ended nor what a callback has ended is asked about again', async () => {
-  await using world = await start({ durationMs: minute }, { callsBack: true });
+  await using world = await startAtNine({ durationMs: minute }, { callsBack: true });
   await world.pass(2 * minute);
   const before = world.fake.calls.count('activity');
   await world.pass(hour);
@@ -292,7 +263,7 @@ function callback(
 }
 
 test('S-86, LH-12, B-071: without the key, or with a foreign proof, nothing is taken; the dynamic token is not looked at', async () => {
-  await using world = await start({ durationMs: null });
+  await using world = await startAtNine({ durationMs: null });
   await world.pass(30 * second);
   const { id } = await onlyJob(world);
   const body = { deploymentId: world.fake.runs[0]?.deploymentId ?? '', status: 'RUN_COMPLETED' };
@@ -314,7 +285,7 @@ test('S-86, LH-12, B-071: without the key, or with a foreign proof, nothing is t
 });
 
 test('LH-10: a callback of a deployment that nobody knows yet is kept, and counts when its job has it', async () => {
-  await using world = await start({ durationMs: null });
+  await using world = await startAtNine({ durationMs: null });
   // One of these will be the deployment's: the fake counts its ids.
   for (let n = 1; n < 10; n += 1) {
     const deploymentId = `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
@@ -326,7 +297,7 @@ test('LH-10: a callback of a deployment that nobody knows yet is kept, and count
 });
 
 test('LH-10, S-86: a robot that ends, and calls back, before the deploy call is answered has its row and its end', async () => {
-  await using world = await start(
+  await using world = await startAtNine(
     {},
     {
       callsBack: true,
@@ -346,7 +317,7 @@ test('LH-10, S-86: a robot that ends, and calls back, before the deploy call is 
 });
 
 test('LH-11: a callback that is no end sets none, and one of no known state changes nothing', async () => {
-  await using world = await start({ durationMs: null });
+  await using world = await startAtNine({ durationMs: null });
   await world.pass(30 * second);
   const { id } = await onlyJob(world);
   const deploymentId = world.fake.runs[0]?.deploymentId ?? '';
@@ -366,7 +337,7 @@ test('B-067: a deployment that waits in a queue for hours holds its device, runs
     robots: 1,
     script: { durationMs: 5 * minute },
   });
-  await using world = await start(
+  await using world = await startAtNine(
     {},
     {
       settings: {
@@ -393,14 +364,14 @@ test('B-067: a deployment that waits in a queue for hours holds its device, runs
 });
 
 test('S-94: a run that takes much longer than usual is told once', async () => {
-  await using world = await start({ durationMs: 50 * minute });
+  await using world = await startAtNine({ durationMs: 50 * minute });
   await world.pass(80 * minute);
   const mails = world.alerts.mailsAbout('longer than usual');
   assert.equal(mails.length, 1);
 });
 
 test('LH-5: a Control Room whose clock is away from ours is told; ends are its own, all else is decided by our clock', async () => {
-  await using world = await start(
+  await using world = await startAtNine(
     {},
     {
       room: { ...worldOf({ devices: 1, robots: 1 }), switches: { clockAheadMs: 90 * second } },
@@ -412,7 +383,7 @@ test('LH-5: a Control Room whose clock is away from ours is told; ends are its o
 });
 
 test('LH-22: a schedule that is made inside its own window fires at once', async () => {
-  await using world = await start(
+  await using world = await startAtNine(
     {},
     { now: justBeforeNine + 20 * minute, prepare: async () => {} },
   );
@@ -423,7 +394,7 @@ test('LH-22: a schedule that is made inside its own window fires at once', async
 });
 
 test('S-94: runs that ended go into the history after a day, and are forgotten there later', async () => {
-  await using world = await start(
+  await using world = await startAtNine(
     {},
     {
       settings: { ...slowly, LANZADOR_HISTORICO_DIAS: '3' },

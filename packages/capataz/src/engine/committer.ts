@@ -105,10 +105,10 @@ export class Committer {
     return this.#health.isHealthy;
   }
 
-  /** Finds out whether the store is there, if nothing else does so. One in this process always is. */
+  /** Finds out whether a store that is shared is there, if nothing else does so. */
   async tryStore(): Promise<void> {
     if (!this.isHealthy) this.#lookAgainSoon();
-    else if (this.#store.capabilities.shared && this.#health.quietMs >= longestQuietMs)
+    else if (this.#health.quietMs >= longestQuietMs)
       await this.#health.try().catch(() => this.#lookAgainSoon());
   }
 

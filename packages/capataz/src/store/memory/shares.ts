@@ -17,9 +17,8 @@ export function exceededLimit(
   const taken = new Map<string, number>();
   for (const { wanted, job, place } of wantedBy(data, change)) {
     const { key, amount, limit } = wanted;
-    // What the job holds of the key is replaced.
-    const others = data.reservations.filter((share) => share.key === key && share.jobId !== job);
-    const sum = others.reduce((total, share) => total + share.amount, taken.get(key) ?? 0) + amount;
+    const others = heldByOthers(data, key, job);
+    const sum = sumOf(others) + (taken.get(key) ?? 0) + amount;
     taken.set(key, (taken.get(key) ?? 0) + amount);
     if (sum > limit || isOvertaking(data, key, place))
       return { type: 'limit', key, retryAfterMs: amount > limit ? null : firstExpiry(others, at) };
@@ -98,8 +97,7 @@ export function storeShares(
   });
   const kept = hasEnded ? [] : fresh.filter(({ key }) => !settled.has(key));
   data.reservations.push(...kept);
-  for (const { key, limit } of reservations)
-    if (heldOf(data.reservations, key) < limit) freed.add(key);
+  for (const { key, limit } of reservations) if (heldOf(data, key) < limit) freed.add(key);
   const leftKey = before === undefined ? null : waitKeyOf(before.job);
   // Who leaves without a share may have been in the way of others.
   if (leftKey !== null && leftKey !== waitKeyOf(after.job) && !taken.has(leftKey))
@@ -110,8 +108,17 @@ export function storeShares(
 }
 
 function isToBeHad(data: MemoryData, { key, amount, limit }: ShareWish, by: OpenJob): boolean {
-  const others = data.reservations.filter(({ jobId }) => jobId !== by.job.id);
-  return heldOf(others, key) + amount <= limit && !isOvertaking(data, key, by.place);
+  const held = sumOf(heldByOthers(data, key, by.job.id));
+  return held + amount <= limit && !isOvertaking(data, key, by.place);
+}
+
+/** What the job holds of the key itself is replaced. */
+function heldByOthers(data: MemoryData, key: string, job: string): HeldReservation[] {
+  return data.reservations.filter((share) => share.key === key && share.jobId !== job);
+}
+
+function sumOf(shares: readonly HeldReservation[]): number {
+  return shares.reduce((sum, { amount }) => sum + amount, 0);
 }
 
 function shareOf(jobId: string, wanted: Reservation, at: number): HeldReservation {
@@ -129,9 +136,8 @@ function isGivenBack({ timers, also }: Change, { key, until }: HeldReservation):
   return (also?.releases.includes(key) ?? false) || (timers !== 'keep' && until === 'wait');
 }
 
-function heldOf(shares: readonly HeldReservation[], key: string): number {
-  const ofKey = shares.filter((share) => share.key === key);
-  return ofKey.reduce((sum, { amount }) => sum + amount, 0);
+function heldOf(data: MemoryData, key: string): number {
+  return sumOf(data.reservations.filter((share) => share.key === key));
 }
 
 /**

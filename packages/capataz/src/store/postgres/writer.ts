@@ -32,6 +32,8 @@ export interface WriterParts {
   readonly locked: LockedJobs;
 }
 
+type WhatIfLocked = 'go around' | 'refuse';
+
 /** A row that needs new room on the disk, and so is refused wherever the store's own would be. */
 const trial: readonly Write[] = [
   { name: 'trial-insert', parameters: [] },
@@ -125,7 +127,7 @@ export class Writer {
   async #together(
     batch: readonly Asked[],
     onSent: () => void,
-    whatIfLocked: 'go around' | 'refuse' = 'go around',
+    whatIfLocked: WhatIfLocked = 'go around',
   ): Promise<void> {
     const works = batch.map(({ work }) => work);
     try {
@@ -150,7 +152,7 @@ export class Writer {
     batch: readonly Asked[],
     onSent: () => void,
     look: Promise<void>,
-    whatIfLocked: 'go around' | 'refuse' = 'go around',
+    whatIfLocked: WhatIfLocked = 'go around',
   ): Promise<void> {
     try {
       await look;
