@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync, lstatSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { findProgram } from '../performer/executable.ts';
 import { etcNames } from './etc.ts';
 
 /**
@@ -66,11 +67,7 @@ export type Wrapped =
   | { readonly ok: false; readonly problem: string };
 
 export function findTools(path: string, uid: number): Tools {
-  const find = (name: string): string | null =>
-    path
-      .split(delimiter)
-      .map((folder) => join(folder, name))
-      .find(isExecutable) ?? null;
+  const find = (name: string): string | null => findProgram(name, path);
   return {
     bwrap: find('bwrap'),
     prlimit: find('prlimit'),
@@ -191,15 +188,6 @@ function etcFiles(etc: string, hasNetwork: boolean): string[] {
     ]),
     ...etcNames.flatMap((name) => ['--ro-bind', join(etc, name), `/etc/${name}`]),
   ];
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 function nonEmpty(argv: readonly string[]): readonly [string, ...string[]] {

@@ -1,7 +1,6 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import type { Clock } from 'capataz/server';
 import { describeEnd, runCommand } from '../performer/command.ts';
+import { findProgram } from '../performer/executable.ts';
 import { acpCommands, acpHelps } from './acp-agent.ts';
 import { type Help, presets } from './presets.ts';
 
@@ -49,7 +48,7 @@ export async function checkAgent(
   { name: agent, program, helps }: KnownAgent,
   place: CheckPlace,
 ): Promise<AgentCheck> {
-  if (!isOnPath(program, place.environment.PATH ?? ''))
+  if (findProgram(program, place.environment.PATH ?? '') === null)
     return { agent, status: 'not_installed', missing: [], problem: null };
   const missing: string[] = [];
   for (const { args, words } of helps) {
@@ -79,19 +78,6 @@ async function helpOf(
   if (ended.how === 'exited' && ended.code === 0 && text !== '') return { ok: true, text };
   const why = ended.how === 'exited' && ended.code === 0 ? 'printed nothing' : describeEnd(ended);
   return { ok: false, problem: `${argv.join(' ')} ${why}` };
-}
-
-function isOnPath(program: string, path: string): boolean {
-  return path.split(delimiter).some((folder) => isExecutable(join(folder, program)));
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 /** `--print` is not named by `--print-config`. */
