@@ -9,7 +9,7 @@ import {
   serveFake,
 } from '../../apps/rpa-launcher/src/fake-control-room/http-server.ts';
 import { worldOf } from '../../apps/rpa-launcher/src/fake-control-room/world.ts';
-import { addDevice, addRobot, addSchedule } from '../../apps/rpa-launcher/src/fixtures/tables.ts';
+import { addDevice, addRobot, addSchedule } from '../../apps/rpa-launcher/src/simulation/tables.ts';
 import { openDatabase } from '../../apps/rpa-launcher/src/tables/database.ts';
 import { StartedProgram } from '../../packages/capataz/src/cli/fixtures/started-program.ts';
 import { delay, systemClock } from '../../packages/capataz/src/std/clock.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { AlertMark } from '../../apps/rpa-launcher/src/alerts/contract.ts';
 import { exportSchedules, importSchedules } from '../../apps/rpa-launcher/src/cli/csv.ts';
-import { addDevice, addRobot, addSchedule } from '../../apps/rpa-launcher/src/fixtures/tables.ts';
+import { addDevice, addRobot, addSchedule } from '../../apps/rpa-launcher/src/simulation/tables.ts';
 import { storedAlertMarks } from '../../apps/rpa-launcher/src/tables/alert-marks.ts';
 import {
   removeAssignment,

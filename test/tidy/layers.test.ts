@@ -118,6 +118,24 @@ test('no module imports a test', () => {
   assertNone(violations);
 });
 
+test('what is published, demos included, imports no fixture of tests', () => {
+  assertNone(
+    allSources
+      .filter(({ path }) => /^(?:apps|examples|packages)\//.test(path))
+      .filter(({ path }) => !isTest(path) && !isFixture(path))
+      .flatMap((source) =>
+        resolvedImports(source)
+          .filter(({ target }) => isFixture(target))
+          .map(({ line, target }) => ({
+            path: source.path,
+            line,
+            rule: `imports the fixture ${target}`,
+            replacement: 'move what both need out of fixtures/',
+          })),
+      ),
+  );
+});
+
 test('core, protocol and breaker import nothing from Node', () => {
   assertNone(
     findImportsOf(

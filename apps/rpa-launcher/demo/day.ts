@@ -1,6 +1,6 @@
 import type { RobotScript } from '../src/fake-control-room/world.ts';
-import { addDevice, addRobot, addSchedule, assign } from '../src/fixtures/tables.ts';
-import { minute } from '../src/fixtures/world.ts';
+import { addDevice, addRobot, addSchedule, assign } from '../src/simulation/tables.ts';
+import { minute } from '../src/simulation/world.ts';
 import type { Db } from '../src/tables/database.ts';
 
 export const estate = { devices: 50, robots: 40 };

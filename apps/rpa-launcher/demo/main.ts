@@ -5,7 +5,7 @@
  */
 import { systemClock } from 'capataz/server';
 import { worldOf } from '../src/fake-control-room/world.ts';
-import { hour, minute, World } from '../src/fixtures/world.ts';
+import { hour, minute, World } from '../src/simulation/world.ts';
 import { estate, prepareDay, script } from './day.ts';
 import { summary } from './summary.ts';
 

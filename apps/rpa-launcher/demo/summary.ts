@@ -1,5 +1,5 @@
 import { executionInput, recordOf } from '../src/execution/record.ts';
-import type { World } from '../src/fixtures/world.ts';
+import type { World } from '../src/simulation/world.ts';
 
 export interface Summary {
   readonly text: string;

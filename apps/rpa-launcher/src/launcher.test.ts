@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { worldOf } from './fake-control-room/world.ts';
 import { justBeforeNine } from './fixtures/nine.ts';
-import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from './fixtures/tables.ts';
-import { hour, minute, second, World } from './fixtures/world.ts';
+import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from './simulation/tables.ts';
+import { hour, minute, second, World } from './simulation/world.ts';
 import { createSchedule } from './tables/schedules.ts';
 
 test('L-1: while the activity list does not answer, robots are deployed and devices synchronised', async () => {

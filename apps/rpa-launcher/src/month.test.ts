@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { worldOf } from './fake-control-room/world.ts';
-import { addDevice, addRobot, addSchedule } from './fixtures/tables.ts';
-import { day, minute, second, World } from './fixtures/world.ts';
+import { addDevice, addRobot, addSchedule } from './simulation/tables.ts';
+import { day, minute, second, World } from './simulation/world.ts';
 
 const robots = 10;
 const days = 30;

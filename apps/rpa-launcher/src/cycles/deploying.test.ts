@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { worldOf } from '../fake-control-room/world.ts';
 import { justBeforeNine } from '../fixtures/nine.ts';
-import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from '../fixtures/tables.ts';
-import { day, hour, minute, second, World, type WorldOptions } from '../fixtures/world.ts';
+import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from '../simulation/tables.ts';
+import { day, hour, minute, second, World, type WorldOptions } from '../simulation/world.ts';
 import type { Db } from '../tables/database.ts';
 
 const start = (options: WorldOptions = {}): Promise<World> =>

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { worldOf } from '../fake-control-room/world.ts';
 import { execution, onlyJob, startAtNine } from '../fixtures/nine.ts';
-import { addRobot, addSchedule, dailyAtNine } from '../fixtures/tables.ts';
-import { hour, minute, second } from '../fixtures/world.ts';
+import { addRobot, addSchedule, dailyAtNine } from '../simulation/tables.ts';
+import { hour, minute, second } from '../simulation/world.ts';
 
 const dropped = [
   ['an answer that was dropped', { reset: 'after' }],

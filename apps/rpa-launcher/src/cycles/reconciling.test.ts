@@ -11,8 +11,8 @@ import {
 } from '../execution/states.ts';
 import { type RobotScript, worldOf } from '../fake-control-room/world.ts';
 import { execution, justBeforeNine, onlyJob, startAtNine } from '../fixtures/nine.ts';
-import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from '../fixtures/tables.ts';
-import { day, hour, minute, second, World } from '../fixtures/world.ts';
+import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from '../simulation/tables.ts';
+import { day, hour, minute, second, World } from '../simulation/world.ts';
 
 /** Cycles that are far apart, for tests that last days. */
 const slowly = {

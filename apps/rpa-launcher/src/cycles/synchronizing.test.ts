@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from 'capataz/server';
 import { worldOf } from '../fake-control-room/world.ts';
-import { addDevice, addRobot, addSchedule, dailyAtNine } from '../fixtures/tables.ts';
-import { hour, minute, second, World } from '../fixtures/world.ts';
+import { addDevice, addRobot, addSchedule, dailyAtNine } from '../simulation/tables.ts';
+import { hour, minute, second, World } from '../simulation/world.ts';
 
 const none = async (): Promise<void> => {};
 const devicesOf = (world: World) =>

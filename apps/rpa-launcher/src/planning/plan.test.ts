@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { executionRecord } from '../execution/record.ts';
 import { activeStates } from '../execution/states.ts';
-import { noSchedule } from '../fixtures/tables.ts';
+import { noSchedule } from '../simulation/tables.ts';
 import type { OpenExecution, PlanInput } from './model.ts';
 import { plan } from './plan.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noSchedule } from '../fixtures/tables.ts';
+import { noSchedule } from '../simulation/tables.ts';
 import { localText } from './local-time.ts';
 import { overlaps } from './overlap.ts';
 import { isAllInPause, pauseOf } from './pause.ts';

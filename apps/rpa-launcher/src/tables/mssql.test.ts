@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { DummyDriver, Kysely, MssqlAdapter, MssqlIntrospector, MssqlQueryCompiler } from 'kysely';
-import { noSchedule } from '../fixtures/tables.ts';
+import { noSchedule } from '../simulation/tables.ts';
 import { storedAlertMarks } from './alert-marks.ts';
 import { removeAssignment } from './assignments.ts';
 import { countCycle, takeTurn } from './cycles.ts';
