@@ -16,6 +16,7 @@ const commands = {
   'demo:coding-tasks': 'apps/coding-tasks/demo/main.ts',
   'demo:rpa-launcher': 'apps/rpa-launcher/demo/main.ts',
   'kills:rpa-launcher': 'test/e2e/rpa-launcher-kills.ts',
+  'memory:rpa-launcher': 'test/e2e/rpa-launcher-memory.ts',
   'demo:llm-jobs': 'apps/llm-jobs/demo/main.ts',
   'example:approval': 'examples/approval/demo.ts',
   'example:nightly': 'examples/nightly/demo.ts',

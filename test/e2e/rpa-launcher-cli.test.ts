@@ -7,9 +7,9 @@ import { until } from '../../packages/capataz/src/testing/until.ts';
 import { RpaSite } from './rpa-launcher-site.ts';
 
 test('S-94, L-70: what operators ask and order by command', { timeout: 240_000 }, async () => {
-  await using site = await RpaSite.open(2, {
-    LANZADOR_HABILITAR_SYNC: 'True',
-    LANZADOR_INTERVALO_LANZAMIENTO_SEG: '2',
+  await using site = await RpaSite.open({
+    robots: 2,
+    variables: { LANZADOR_HABILITAR_SYNC: 'True', LANZADOR_INTERVALO_LANZAMIENTO_SEG: '2' },
   });
   const robot = site.fake.estate.robots.get(9_001);
   if (robot !== undefined)

@@ -41,3 +41,13 @@ test('L-70: both services start the launcher’s own program', () => {
     /^ExecStart=\/usr\/bin\/env node .*\/bin\/capataz-rpa\.mjs serve --data-dir \S+$/m,
   );
 });
+
+test('L-69: both services start the launcher with what keeps it below 200 MB', () => {
+  const program = readFileSync(fileOf('../bin/capataz-rpa.mjs'), 'utf8');
+  const sparing =
+    program.match(/^ {2}'(--[a-z0-9=-]+)',$/gm)?.map((line) => line.slice(3, -2)) ?? [];
+  assert.ok(sparing.length > 0);
+  assert.ok(script.includes(`AppParameters "${sparing.join(' ')} --conditions`));
+  assert.match(unit, /^Environment=NODE_COMPILE_CACHE=\/var\/cache\/capataz-rpa$/m);
+  assert.ok(script.includes('NODE_COMPILE_CACHE=$DataDirectory'));
+});
