@@ -101,6 +101,25 @@ test('S-36 two instances: probes whose results come to the other one make room f
   assert.equal((await parked).length, 1);
 });
 
+test('S-25 B-079 two instances: who has reported a suspect at the other one may have the next here', async () => {
+  const { one, worker, elsewhere } = await begin({ slots: 4, batch: true }, patient);
+  await Promise.all(Array.from({ length: 3 }, () => one.create('one-task')));
+  assert.equal((await worker.take(3)).length, 3);
+  worker.holding.clear();
+  await worker.register({ bootId: 'after-crash', slots: 4, batch: true });
+  await heard(one);
+  const first = await worker.takeOne();
+  assert.equal((await elsewhere.report(first)).type, 'accepted');
+  await heard(one);
+  // It beats at the other one, and this one hears of the end only from the store.
+  const second = await worker.takeOne();
+  const parked = worker.poll();
+  await one.settle();
+  assert.equal((await elsewhere.report(second)).type, 'accepted');
+  const third = await Promise.race([parked, heard(one).then((): readonly Task[] => [])]);
+  assert.equal(third.length, 1, 'the poll that waits');
+});
+
 test('S-36 two instances: losses of what the other one handed out open the circuit here', async () => {
   const { one, two, worker, elsewhere } = await begin({ slots: 4 }, patient);
   await one.create('one-task');
