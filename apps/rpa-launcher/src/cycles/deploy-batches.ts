@@ -1,7 +1,7 @@
 import type { DeployOutcome } from '../control-room/contract.ts';
 import { ControlRoomError } from '../control-room/contract.ts';
 import { hostOf } from '../execution/record.ts';
-import { activeStates } from '../execution/states.ts';
+import { activeWords } from '../execution/states.ts';
 import type { Deploy } from '../planning/plan.ts';
 import { type CallResult, type CycleScope, DeployCall, type Ordered } from './deploy-call.ts';
 import type { RefusalRule } from './refusals.ts';
@@ -137,7 +137,7 @@ export class DeployBatches {
   async #isIdle({ device, jobId }: Deploy): Promise<boolean> {
     const { controlRoom, alerts, executions, log } = this.#world;
     try {
-      const query = { deviceId: device.EquipoId, statuses: activeStates };
+      const query = { deviceId: device.EquipoId, statuses: activeWords };
       const [run] = await controlRoom.activities(query);
       if (run === undefined) return true;
       const reason = `the Control Room says that ${device.Equipo} is busy (${run.status})`;

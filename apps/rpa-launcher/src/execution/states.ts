@@ -48,6 +48,12 @@ const otherWords: Readonly<Record<string, ReportedState>> = {
   FAILED_TO_DEPLOY: 'DEPLOY_FAILED',
 };
 
+/** Everything by which the Control Room says that a device is taken. */
+export const activeWords: readonly string[] = [
+  ...activeStates,
+  ...Object.keys(otherWords).filter((word) => isActive(otherWords[word] ?? '')),
+];
+
 export type ReportedState = ActiveState | FinalState | 'UNKNOWN';
 
 /** @returns null for a word that nobody knows: it is logged, and changes nothing */

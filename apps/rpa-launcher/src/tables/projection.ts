@@ -56,6 +56,17 @@ export async function projectionPosition(db: Db): Promise<number> {
   return row?.Posicion ?? 0;
 }
 
+/** Those of these deployments that are an execution's already. */
+export async function knownDeployments(db: Db, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await Promise.all(
+    (['Ejecuciones', 'Ejecuciones_Historico'] as const).map((table) =>
+      db.selectFrom(table).select('DeploymentId').where('DeploymentId', 'in', ids).execute(),
+    ),
+  );
+  return new Set(rows.flat().map(({ DeploymentId }) => DeploymentId));
+}
+
 /** Rows and position in one transaction. */
 export async function storeProjection(
   db: Db,
