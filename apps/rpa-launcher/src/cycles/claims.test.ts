@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { worldOf } from '../fake-control-room/world.ts';
 import { onlyJob, startAtNine } from '../fixtures/nine.ts';
 import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from '../fixtures/tables.ts';
-import { hour, minute, second, World } from '../fixtures/world.ts';
+import { hour, minute, mondayAt8, second, World } from '../fixtures/world.ts';
 
 test('LH-5, S-84: a lost run is found by its name though the Control Room’s clock is an hour behind', async () => {
   const script = { durationMs: 20 * minute };
@@ -119,6 +119,46 @@ test('LH-2: while look-ups are not answered robots are deployed elsewhere', asyn
       },
     },
   );
+  await world.pass(20 * minute);
+  assert.equal(world.fake.runs.length, 1);
+});
+
+test('S-90: a deploy call that could not leave in time does not leave any more, and another one does', async () => {
+  await using world = await startAtNine(
+    {},
+    {
+      room: {
+        ...worldOf({ devices: 1, robots: 1 }),
+        switches: { tokenLifeMs: 4 * second },
+        faults: [{ endpoint: 'login', from: 2, times: 2, delayMs: 50 * second }],
+      },
+    },
+  );
+  await world.pass(10 * minute);
+  const calls = world.fake.calls.seen('deploy').map(({ body }) => JSON.parse(body).automationName);
+  assert.equal(calls.length, 1);
+  assert.match(calls[0], /-[23]$/);
+  assert.equal(world.fake.runs.length, 1);
+});
+
+test('B-070: a deploy call that waits for its login does not leave in the pause', async () => {
+  await using world = await World.start({
+    now: mondayAt8 + hour - 30 * second,
+    callsBack: false,
+    settings: { LANZADOR_PAUSA_INICIO_HHMM: '09:00', LANZADOR_PAUSA_FIN_HHMM: '09:30' },
+    prepare: async (db) => {
+      await addRobot(db);
+      await addDevice(db);
+      await addSchedule(db, { HoraInicio: '08:59:40' });
+    },
+    room: {
+      ...worldOf({ devices: 1, robots: 1 }),
+      switches: { tokenLifeMs: 4 * second },
+      faults: [{ endpoint: 'login', from: 2, delayMs: 20 * second }],
+    },
+  });
+  await world.pass(20 * minute);
+  assert.equal(world.fake.calls.count('deploy'), 0);
   await world.pass(20 * minute);
   assert.equal(world.fake.runs.length, 1);
 });

@@ -132,12 +132,15 @@ export class Deployer {
     signal: AbortSignal,
   ): Promise<readonly { readonly outcome: DeployOutcome }[]> {
     if (deploys.length === 0) return [];
-    const { callbacks } = this.#world;
+    const { callbacks, rules, clock, isOnTurn } = this.#world;
     const robots = new Map(input.robots.map((robot) => [robot.RobotId, robot.Parametros]));
     const batches = new DeployBatches(this.#world, {
       callbackOf: callbacks === null ? null : await callbacks.prepare(),
       parametersOf: (robotId) => robots.get(robotId) ?? null,
       hasFailed: ({ input: { robotId, device } }) => input.failures.has(pairKey(robotId, device)),
+      // The pause may begin, the turn end, and a stop come while a cycle is at it (LH-6, LH-20, LH-24).
+      mayCall: () =>
+        !signal.aborted && isOnTurn() && (rules.pause?.at(clock.now()) ?? null) === null,
     });
     const results = await batches.run(deploys, signal);
     await removeBadAssignments(this.#world, results);
