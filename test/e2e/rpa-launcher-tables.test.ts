@@ -42,6 +42,20 @@ const places = {
   },
 };
 
+test('PostgreSQL: two launchers have schemas of their own in one database', async () => {
+  const other = new URL(await places.PostgreSQL());
+  other.searchParams.set('schema', `${schema}_2`);
+  for (const place of [await places.PostgreSQL(), other.href]) {
+    const { db, close } = await openDatabase(place);
+    await addRobot(db);
+    await db.deleteFrom('Robots').execute();
+    await close();
+  }
+  const { db, close } = await openDatabase(other.href);
+  await db.schema.dropSchema(`${schema}_2`).cascade().execute();
+  await close();
+});
+
 for (const [name, place] of Object.entries(places)) {
   test(`${name}: what the launcher stores it finds again`, async () => {
     const database = await openDatabase(await place());
@@ -113,6 +127,21 @@ for (const [name, place] of Object.entries(places)) {
     await storeProjection(db, [row(101)], 11);
     assert.deepEqual(await db.selectFrom('Ejecuciones').selectAll().execute(), []);
     assert.equal((await db.selectFrom('Ejecuciones_Historico').selectAll().execute()).length, 1);
+
+    // LH-26: what a table does not take costs its own row at most.
+    const odd = (DeploymentId: string, JobId: string) => ({ ...row(201), DeploymentId, JobId });
+    const unfit = await storeProjection(
+      db,
+      [odd('d-2', 'j-2'), odd('d-2', 'j-3'), odd('d-4', 'j-4')],
+      12,
+    );
+    assert.deepEqual(
+      unfit.map(({ row: { JobId } }) => JobId),
+      ['j-3'],
+    );
+    const stored = await db.selectFrom('Ejecuciones').select('JobId').orderBy('JobId').execute();
+    assert.deepEqual(stored, [{ JobId: 'j-2' }, { JobId: 'j-4' }]);
+    assert.equal(await projectionPosition(db), 12);
 
     const marks = storedAlertMarks(db);
     const mark = {

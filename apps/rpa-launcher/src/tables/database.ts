@@ -14,6 +14,8 @@ export type Db = Kysely<Tables>;
 export interface Database {
   readonly db: Db;
   readonly kind: DatabaseKind;
+  /** Where the tables lie, if not where connections look first. */
+  readonly schema?: string;
   close(): Promise<void>;
 }
 
@@ -78,12 +80,14 @@ async function openPostgres(place: string): Promise<Database> {
     const message = cause instanceof Error ? cause.message : String(cause);
     throw new CapatazError('STORE_UNAVAILABLE', `database_url: ${message}`, undefined, cause);
   }
-  return { db, kind: 'postgres', close: () => db.destroy() };
+  return { db, kind: 'postgres', schema, close: () => db.destroy() };
 }
 
-async function migrate({ db, kind }: Database): Promise<void> {
+async function migrate({ db, kind, schema }: Database): Promise<void> {
   const provider = { getMigrations: async () => migrations(kind) };
-  const { error } = await new Migrator({ db, provider }).migrateToLatest();
+  // Without it the marks of another schema of the same database would be taken for ours.
+  const place = schema === undefined ? {} : { migrationTableSchema: schema };
+  const { error } = await new Migrator({ db, provider, ...place }).migrateToLatest();
   if (error === undefined) return;
   const message = error instanceof Error ? error.message : String(error);
   throw new CapatazError(
@@ -102,6 +106,16 @@ export async function ping({ db }: Pick<Database, 'db'>): Promise<void> {
 /** A transaction, or the one that there is: what calls others is whole with them. */
 export function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
   return db.isTransaction ? work(db) : db.transaction().execute(work);
+}
+
+const sqliteConstraint = 19;
+
+/** Whether the values are what the database minds: asked again it would say the same. */
+export function isAboutData(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  // SQLSTATE 22: data that a column does not take; 23: a constraint. SQLite has numbers, extended in the upper bytes.
+  if ('code' in error && /^2[23]...$/.test(String(error.code))) return true;
+  return 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteConstraint;
 }
 
 /** SQL Server tells what it has inserted by another clause than the others. */

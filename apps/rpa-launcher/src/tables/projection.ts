@@ -2,7 +2,7 @@ import type { Insertable } from 'kysely';
 import type { JobView } from '../cycles/executions.ts';
 import { executionInput, recordOf } from '../execution/record.ts';
 import { localText } from '../planning/local-time.ts';
-import { type Db, inTransaction } from './database.ts';
+import { type Db, inTransaction, isAboutData } from './database.ts';
 import type { EjecucionRow } from './schema.ts';
 
 type Row = Insertable<EjecucionRow>;
@@ -17,7 +17,7 @@ export function executionRow(job: JobView, zone: string, now: number): Row | nul
   const ended = job.ended_at === null ? null : (record.endedAt ?? Date.parse(job.ended_at));
   const local = (at: number | null): string | null => (at === null ? null : localText(at, zone));
   return {
-    DeploymentId: record.deploymentId ?? `local:${job.id}`,
+    DeploymentId: (record.deploymentId ?? `local:${job.id}`).slice(0, 50),
     RobotId: input.robotId,
     EquipoId: record.deviceId ?? input.deviceId,
     UserId: record.userId ?? 0,
@@ -67,12 +67,41 @@ export async function knownDeployments(db: Db, ids: readonly string[]): Promise<
   return new Set(rows.flat().map(({ DeploymentId }) => DeploymentId));
 }
 
-/** Rows and position in one transaction. */
+export interface Unfit {
+  readonly row: Row;
+  readonly error: unknown;
+}
+
+/**
+ * Rows and position in one transaction. Rows that the table does not take, as ids that are there already, are
+ * left out: nothing would ever be stored behind them.
+ * @returns those
+ */
 export async function storeProjection(
   db: Db,
   rows: readonly Row[],
   position: number,
-): Promise<void> {
+): Promise<readonly Unfit[]> {
+  try {
+    await storeAll(db, rows, position);
+    return [];
+  } catch (error) {
+    if (!isAboutData(error)) throw error;
+  }
+  const unfit: Unfit[] = [];
+  for (const row of rows) {
+    try {
+      await inTransaction(db, (tx) => putRow(tx, row));
+    } catch (error) {
+      if (!isAboutData(error)) throw error;
+      unfit.push({ row, error });
+    }
+  }
+  await storeAll(db, [], position);
+  return unfit;
+}
+
+async function storeAll(db: Db, rows: readonly Row[], position: number): Promise<void> {
   await inTransaction(db, async (tx) => {
     for (const row of rows) await putRow(tx, row);
     const { numUpdatedRows } = await tx
