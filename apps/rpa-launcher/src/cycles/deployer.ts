@@ -36,7 +36,6 @@ export class Deployer {
   readonly #parts: DeployerParts;
   /** Slots whose job was started by this process, until their window is over. */
   readonly #started = new Map<string, number>();
-  #hasLookedBack = false;
 
   constructor(world: LauncherWorld, parts: DeployerParts) {
     this.#world = world;
@@ -93,16 +92,13 @@ export class Deployer {
     };
   }
 
-  /** What went by while no launcher ran is told, once a start. */
+  /** What went by since the last cycle that worked, whichever launcher's, is told. */
   async #lookBack(input: PlanInput): Promise<void> {
-    if (this.#hasLookedBack) return;
     const last = await lastCycle(this.#world.db, 'desplegador');
-    if (last !== null) {
-      const after = Math.max(last.InicioUtc, input.now - longestAbsenceMs);
-      const missed = missedSlots(input, new PlanIndex(input), { after, limit: mostMissed });
-      await this.#start(missed);
-    }
-    this.#hasLookedBack = true;
+    if (last === null) return;
+    const after = Math.max(last.InicioUtc, input.now - longestAbsenceMs);
+    const missed = missedSlots(input, new PlanIndex(input), { after, limit: mostMissed });
+    await this.#start(missed);
   }
 
   async #start(inputs: readonly ExecutionInput[]): Promise<void> {
