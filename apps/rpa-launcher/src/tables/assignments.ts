@@ -57,6 +57,26 @@ export async function removeAssignment(db: Db, removal: Removal, moment: Moment)
   });
 }
 
+/** How many were taken away, and not put back, since the Control Room took a deployment last. */
+export async function removedInARow(db: Db): Promise<number> {
+  let since = 0;
+  for (const table of ['Ejecuciones', 'Ejecuciones_Historico'] as const) {
+    const { last } = await db
+      .selectFrom(table)
+      .select(({ fn }) => fn.max('FechaInicioUtc').as('last'))
+      .where('DeploymentId', 'not like', 'local:%')
+      .executeTakeFirstOrThrow();
+    since = Math.max(since, Number(last ?? 0));
+  }
+  const { count } = await db
+    .selectFrom('AsignacionesRetiradas')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('RetiradaUtc', '>', since)
+    .where('RestauradaUtc', 'is', null)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 /** A device that no schedule and no reservation holds any more may be balanced again. */
 export async function freeForBalancing(db: Db, deviceId: number): Promise<void> {
   const held = await db
