@@ -12,6 +12,7 @@ import {
   mergeSettings,
   type SettingSource,
 } from './config/merge.ts';
+import { secretsOf } from './config/secrets.ts';
 import type { LauncherSettings } from './config/settings.ts';
 import { createControlRoom } from './control-room/client.ts';
 import type { ControlRoom } from './control-room/contract.ts';
@@ -73,6 +74,7 @@ export function controlRoomOf(settings: LauncherSettings, { clock, log }: World)
       names: settings.robotNames,
       leftOut: settings.robotNamesLeftOut,
     },
+    secrets: secretsOf(settings),
   });
 }
 

@@ -6,7 +6,11 @@ const id = z
   .union([z.number(), z.string().regex(/^\d+$/)])
   .transform(Number)
   .refine(Number.isSafeInteger);
-const text = z.string().min(1);
+/** Without zeros and other controls, which tables and terminals do not take. */
+const text = z
+  .string()
+  .transform((said) => said.replaceAll(/\p{Cc}+/gu, ' ').trim())
+  .pipe(z.string().min(1));
 const optionalText = text.nullish().catch(null);
 const optionalId = id.nullish().catch(null);
 
@@ -65,7 +69,8 @@ export const activitySchema = z
     id: z.coerce.string(),
     deploymentId: optionalText,
     automationName: optionalText,
-    status: text,
+    // A run without a state is a run all the same.
+    status: text.catch('NOT TOLD'),
     fileId: optionalId,
     deviceId: optionalId,
     userId: optionalId,
