@@ -1,6 +1,7 @@
 /** The launcher's tables, the same in a file and in PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { sql } from 'kysely';
 import type { AlertMark } from '../../apps/rpa-launcher/src/alerts/contract.ts';
 import { exportSchedules, importSchedules } from '../../apps/rpa-launcher/src/cli/csv.ts';
 import { addDevice, addRobot, addSchedule } from '../../apps/rpa-launcher/src/fixtures/tables.ts';
@@ -53,6 +54,20 @@ test('PostgreSQL: two launchers have schemas of their own in one database', asyn
   }
   const { db, close } = await openDatabase(other.href);
   await db.schema.dropSchema(`${schema}_2`).cascade().execute();
+  await close();
+});
+
+test('LH-20: PostgreSQL: a table that is locked by hand does not hold a cycle for ever', async () => {
+  const { db, close } = await openDatabase(await places.PostgreSQL());
+  const { rows } = await sql`
+    select name, setting from pg_settings
+    where name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')
+    order by name`.execute(db);
+  assert.deepEqual(rows, [
+    { name: 'idle_in_transaction_session_timeout', setting: '60000' },
+    { name: 'lock_timeout', setting: '20000' },
+    { name: 'statement_timeout', setting: '60000' },
+  ]);
   await close();
 });
 

@@ -126,8 +126,8 @@ async function storesOf(parts: Parts, setup: LauncherSetup): Promise<Stores> {
     await parts.beforeStart?.(database.db);
     const values = parts.settings(await storedSettings(database), setup);
     const rules = executionRules(values);
-    const turn = new Turn({ database, clock, log });
     const alerts = parts.alerts(values, storedAlertMarks(database.db), setup);
+    const turn = new Turn({ database, clock, log, onTaken: () => alerts.reread() });
     const launcher = new Launcher({
       ...{
         settings: values,

@@ -9,6 +9,7 @@ export function unhurried(alerts: Alerts): Alerts {
       return 'waiting';
     },
     clear: async (kind, key, facts) => void alerts.clear(kind, key, facts),
+    reread: () => alerts.reread(),
     current: () => alerts.current(),
     close: () => alerts.close(),
   };

@@ -60,7 +60,15 @@ async function openPostgres(place: string): Promise<Database> {
   const pool = new pg.Pool({
     connectionString: url.href,
     max: 4,
-    options: `-c search_path=${schema}`,
+    options: [
+      `-c search_path=${schema}`,
+      // Who holds a table, or a transaction, by hand must not hold the cycles for ever: they fail, and that is told.
+      '-c lock_timeout=20s -c statement_timeout=60s -c idle_in_transaction_session_timeout=60s',
+    ].join(' '),
+    // The same where nothing comes back at all.
+    connectionTimeoutMillis: 20_000,
+    query_timeout: 90_000,
+    keepAlive: true,
     types: {
       // Local dates are texts to us: as `Date` they would be read in the zone of this host.
       getTypeParser: (type: number, format?: 'text' | 'binary') => {
@@ -101,6 +109,14 @@ async function migrate({ db, kind, schema }: Database): Promise<void> {
 /** Whether the database answers. */
 export async function ping({ db }: Pick<Database, 'db'>): Promise<void> {
   await sql`select 1`.execute(db);
+}
+
+/** The time of the database, which is one for all launchers on it; null where it has none of its own. */
+export async function databaseNow(db: Db, kind: DatabaseKind): Promise<number | null> {
+  if (kind !== 'postgres') return null;
+  const { rows } = await sql<{ now: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::int8 as now`.execute(db);
+  return rows[0]?.now ?? null;
 }
 
 /** A transaction, or the one that there is: what calls others is whole with them. */
