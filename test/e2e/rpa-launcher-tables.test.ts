@@ -183,13 +183,31 @@ for (const [name, place] of Object.entries(places)) {
       'Robot,Equipos,TipoProgramacion,HoraInicio,DiasSemana\nP002_Robot,RPA-PC-002,Semanal,07:15,"Lu,Vi"\n';
     const bad = `${good}P009_Robot,RPA-PC-002,Anual,25:00,\n`;
     await assert.rejects(importSchedules(db, { ...words, text: bad }), (error: Error) => {
-      assert.match(error.message, /plan\.csv line 3: Robot: there is no robot "P009_Robot"/);
+      assert.match(error.message, /plan\.csv line 3: Robot: there is no robot P009_Robot/);
       assert.match(error.message, /plan\.csv line 3: HoraInicio: "25:00"/);
       assert.match(error.message, /plan\.csv line 3: TipoProgramacion: "Anual"/);
       return true;
     });
     assert.equal((await db.selectFrom('Programaciones').selectAll().execute()).length, 1);
-    const [id] = await importSchedules(db, { ...words, text: good });
+    for (const [text, problem] of [
+      [good.replace('DiasSemana', 'DiaSemana'), /plan\.csv: there is no column DiaSemana/],
+      [
+        good.replace('TipoProgramacion', 'HoraInicio'),
+        /plan\.csv: column HoraInicio is there twice/,
+      ],
+      ['Robot,Equipos,HoraInicio\n=1+1,RPA-PC-002,07:15', /line 2: Robot: there is no robot =1\+1/],
+      [
+        'Robot,Equipos,TipoProgramacion,HoraInicio,FechaEspecifica\nP002_Robot,RPA-PC-002,Especifica,07:15,2026-02-31',
+        /line 2: FechaEspecifica/,
+      ],
+      [
+        'Robot,Equipos,HoraInicio,FechaInicioVentana,FechaFinVentana\nP002_Robot,RPA-PC-002,07:15,2026-03-02,2026-03-01',
+        /line 2: FechaFinVentana: is before 2026-03-02/,
+      ],
+    ] as const)
+      await assert.rejects(importSchedules(db, { ...words, text }), problem);
+    const excel = `\uFEFF${good.replaceAll('\n', '\r\n')}`;
+    const [id] = await importSchedules(db, { ...words, text: excel });
     assert.match(await exportSchedules(db), /P002_Robot,RPA-PC-002,Semanal,07:15/);
     const schedule = (
       await db
@@ -205,6 +223,28 @@ for (const [name, place] of Object.entries(places)) {
       /its window overlaps others.*\nRPA-PC-002: schedule/,
     );
     await removeSchedule(db, ProgramacionId, { ...moment, by: 'ana' });
+    // Two folders of the Control Room hold a robot of this name.
+    await addRobot(db, { RobotId: 9_003, Robot: 'P002_Robot' });
+    await assert.rejects(
+      importSchedules(db, { ...words, text: good }),
+      /"P002_Robot" names several robots: 9002, 9003/,
+    );
+    await importSchedules(db, { ...words, text: good.replace('P002_Robot', '9003') });
+    await db.updateTable('Robots').set({ Robot: '=P003' }).where('RobotId', '=', 9_003).execute();
+    const safe = await exportSchedules(db);
+    assert.match(safe, /\n'=P003,RPA-PC-002/);
+    const mine = await db
+      .selectFrom('Programaciones')
+      .selectAll()
+      .where('RobotId', '=', 9_003)
+      .executeTakeFirstOrThrow();
+    await removeSchedule(db, mine.ProgramacionId, { ...moment, by: 'ana' });
+    const again2 = safe
+      .split('\n')
+      .filter((one) => !one.startsWith('P001'))
+      .join('\n');
+    const [back] = await importSchedules(db, { ...words, text: again2 });
+    await removeSchedule(db, back ?? 0, { ...moment, by: 'ana' });
     const [device] = await db
       .selectFrom('Equipos')
       .selectAll()

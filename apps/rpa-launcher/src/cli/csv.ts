@@ -78,7 +78,8 @@ export async function exportSchedules(db: Db): Promise<string> {
       .map(({ Equipo }) => Equipo)
       .join(';'),
   }));
-  return stringify(lines, { header: true, columns: [...columns] });
+  // A spreadsheet would run a name that begins like a formula.
+  return stringify(lines, { header: true, columns: [...columns], escape_formulas: true });
 }
 
 /**
@@ -105,8 +106,11 @@ export async function importSchedules(
       continue;
     }
     const { Robot, Equipos, ...words } = read.data;
-    const robot = await robotNamed(db, Robot).catch(() => null);
-    if (robot === null) problems.push(`${where}: Robot: there is no robot "${Robot}"`);
+    const robot = await robotNamed(db, Robot).catch((error: unknown) => {
+      if (!(error instanceof CapatazError)) throw error;
+      problems.push(`${where}: Robot: ${error.message}`);
+      return null;
+    });
     const schedule = { ...words, RobotId: robot?.RobotId ?? 0 };
     problems.push(...scheduleProblems(schedule).map((problem) => `${where}: ${problem}`));
     const devices = Equipos.split(';').flatMap((one) => one.trim() || []);
@@ -128,9 +132,23 @@ export async function importSchedules(
   });
 }
 
+/** A column that is misspelt would be as if it were not there. @throws Error */
+function knownColumns(names: string[]): string[] {
+  const unknown = names.filter((name) => !columns.some((column) => column === name));
+  if (unknown.length > 0)
+    throw new Error(`there is no column ${unknown.join(', ')}; they are ${columns.join(', ')}`);
+  const twice = names.filter((name, index) => names.indexOf(name) !== index);
+  if (twice.length > 0) throw new Error(`column ${twice.join(', ')} is there twice`);
+  return names;
+}
+
 function readRecords(text: string, file: string): Record<string, string>[] {
   try {
-    return parse(text, { bom: true, columns: true, skip_empty_lines: true, trim: true });
+    return parse(text, {
+      ...{ bom: true, skip_empty_lines: true, trim: true },
+      columns: knownColumns,
+      cast: (cell) => cell.replace(/^'(?=[=+\-@])/, ''),
+    });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     throw new CapatazError('VALIDATION_FAILED', `${file}: ${message}`, undefined, error);

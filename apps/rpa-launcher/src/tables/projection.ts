@@ -137,7 +137,7 @@ async function putRow(db: Db, row: Row): Promise<void> {
 
 const batch = 200;
 
-/** Moves what ended a while ago into the history, and forgets what is old there. */
+/** Moves what ended a while ago into the history, and forgets what is old there, callbacks too. */
 export async function tidyExecutions(
   db: Db,
   { now, moveAfterMs, keepMs }: { now: number; moveAfterMs: number; keepMs: number },
@@ -153,6 +153,11 @@ export async function tidyExecutions(
   await db
     .deleteFrom('Ejecuciones_Historico')
     .where('FechaFinUtc', '<', now - keepMs)
+    .execute();
+  // They are evidence for these rows, and may be long.
+  await db
+    .deleteFrom('Callbacks')
+    .where('RecibidoUtc', '<', now - moveAfterMs - keepMs)
     .execute();
   return ids.length;
 }

@@ -29,8 +29,7 @@ export function scheduleProblems(one: NewSchedule): string[] {
   const problems: string[] = [];
   const say = (column: string, problem: string) => problems.push(`${column}: ${problem}`);
   const isTime = (text: string | null): boolean => text !== null && secondsOfDay(text) !== null;
-  const isDate = (text: string | null): boolean =>
-    text !== null && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+  const isDate = (text: string | null): boolean => text !== null && isCalendarDate(text);
   if (!isTime(one.HoraInicio)) say('HoraInicio', `"${one.HoraInicio}" is no time like 08:30`);
   if (!scheduleTypes.some((type) => type === one.TipoProgramacion))
     say('TipoProgramacion', `"${one.TipoProgramacion}" is none of ${scheduleTypes.join(', ')}`);
@@ -47,6 +46,8 @@ export function scheduleProblems(one: NewSchedule): string[] {
     say('DiaInicioMes', 'DiaInicioMes and DiaFinMes, or UltimosDiasMes, say which days');
   for (const column of ['FechaInicioVentana', 'FechaFinVentana'] as const)
     if (one[column] !== null && !isDate(one[column])) say(column, 'must be a date like 2026-03-31');
+  const { FechaInicioVentana: from, FechaFinVentana: to } = one;
+  if (from !== null && to !== null && to < from) say('FechaFinVentana', `is before ${from}`);
   if (one.EsCiclico === 1) {
     if (one.HoraFin !== null && !isTime(one.HoraFin)) say('HoraFin', `"${one.HoraFin}" is no time`);
     if (one.HoraFin === one.HoraInicio) say('HoraFin', 'is HoraInicio: leave it out for all day');
@@ -55,6 +56,13 @@ export function scheduleProblems(one: NewSchedule): string[] {
       say('IntervaloEntreEjecuciones', 'is less than 1 minute');
   }
   return problems;
+}
+
+/** The 31st of February would never come. */
+function isCalendarDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }
 
 function isDay(day: number | null): boolean {
