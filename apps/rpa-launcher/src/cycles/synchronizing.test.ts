@@ -135,6 +135,27 @@ for (const [what, durationMs, hours] of [
     assert.equal(world.fake.runs.length, 1);
   });
 
+test('L-8, L-9: a host under the id of one that is gone keeps what the operator has set for it', async () => {
+  await using world = await World.start({
+    callsBack: false,
+    settings: { LANZADOR_INTERVALO_SINCRONIZACION_SEG: '600' },
+    prepare: async (db) => {
+      await addDevice(db, 1, { Activo_SAM: 0 });
+      await addDevice(db, 2);
+    },
+    room: worldOf({ devices: 2, robots: 1 }),
+  });
+  await world.pass(minute);
+  const device = world.fake.estate.devices.get(102);
+  assert.ok(device !== undefined);
+  world.fake.estate.devices.delete(101);
+  world.fake.estate.devices.set(102, { ...device, hostName: 'RPA-PC-001' });
+  await world.pass(15 * minute);
+  assert.partialDeepStrictEqual(await devicesOf(world), [
+    { EquipoId: 102, Equipo: 'RPA-PC-001', Activo_SAM: 0 },
+  ]);
+});
+
 test('LH-16: a device that is missing from three synchronisations counts as away; its row and switch stay, and it comes back', async () => {
   await using world = await World.start({ settings: hourly, prepare: none });
   await world.pass(second);
