@@ -3,6 +3,7 @@ import type { ProgramacionRow } from '../tables/schema.ts';
 import {
   type CalendarDay,
   calendarDay,
+  dayBefore,
   localTime,
   secondsOfDay,
   type Weekday,
@@ -46,6 +47,13 @@ function timesOfDay(seconds: number, zone: string): Slots {
   return known;
 }
 
+/** Of the hour that was meant: a gap that ends at midnight, as in Nuuk, puts it into the next day. */
+function theoreticalDate(instant: number, seconds: number, zone: string): string {
+  const { date, time } = localTime(instant, zone);
+  const meant = seconds - (seconds % 60);
+  return (secondsOfDay(time) ?? 0) < meant ? dayBefore(date) : date;
+}
+
 /** The slots of a schedule that is no cyclic one which begin behind `after`, up to `until`. */
 export function slotsBetween(
   schedule: Schedule,
@@ -57,7 +65,7 @@ export function slotsBetween(
   const toleratedMs = toleranceMs(schedule);
   const found: ScheduleSlot[] = [];
   for (const minute of timesOfDay(seconds, zone).between(after - restMs, until - restMs)) {
-    const { date } = localTime(minute, zone);
+    const date = theoreticalDate(minute, seconds, zone);
     if (!isOn(schedule, date)) continue;
     const startsAt = minute + restMs;
     found.push({ date, startsAt, endsAt: startsAt + toleratedMs });
@@ -117,7 +125,7 @@ export function cyclicWindowAt(schedule: Schedule, now: number, zone: string): S
   const startsAt = timesOfDay(from, zone).previous(now + 1);
   if (startsAt === null || now - startsAt > dayMs + 2 * 3_600_000) return null;
   const endsAt = timesOfDay(to, zone).next(startsAt);
-  const { date } = localTime(startsAt, zone);
+  const date = theoreticalDate(startsAt, from, zone);
   if (endsAt === null || now > endsAt || !isOn(schedule, date)) return null;
   // Without HoraFin midnight itself belongs to the next day.
   if (schedule.HoraFin === null && now === endsAt) return null;
