@@ -1,10 +1,13 @@
 /** Whose run a run is: what is found of a lost deploy call, and what is somebody else's. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ControlRoomError } from '../control-room/contract.ts';
+import { executionRecord } from '../execution/record.ts';
 import { worldOf } from '../fake-control-room/world.ts';
 import { onlyJob, startAtNine } from '../fixtures/nine.ts';
 import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from '../fixtures/tables.ts';
 import { hour, minute, mondayAt8, second, World } from '../fixtures/world.ts';
+import { LookUps } from './look-ups.ts';
 
 test('LH-5, S-84: a lost run is found by its name though the Control Room’s clock is an hour behind', async () => {
   const script = { durationMs: 20 * minute };
@@ -161,4 +164,34 @@ test('B-070: a deploy call that waits for its login does not leave in the pause'
   assert.equal(world.fake.calls.count('deploy'), 0);
   await world.pass(20 * minute);
   assert.equal(world.fake.runs.length, 1);
+});
+
+test('LH-2: a look-up that is never answered keeps none of the others from its own', async () => {
+  await using world = await World.start();
+  const asked: number[] = [];
+  const lookUps = new LookUps({
+    ...world.launcher.world,
+    controlRoom: {
+      ...world.launcher.world.controlRoom,
+      activities: async ({ robotId = 0 }) => {
+        asked.push(robotId);
+        if (robotId < 9_003) throw new ControlRoomError('unreachable', 'no answer');
+        return [];
+      },
+    },
+  });
+  const open = [9_001, 9_002, 9_003].map((robotId) => ({
+    ...{ id: `job-${robotId}`, state: 'SIN_CONFIRMAR', isQuarantined: false, enteredAt: 0 },
+    record: executionRecord.parse({ attempt: 1, orderedAt: mondayAt8 }),
+    input: {
+      ...{ origin: 'manual' as const, robotId, robot: 'R', deviceId: 1, device: 'pc' },
+      ...{ scheduleId: null, date: null, hour: null, startsAt: 0, endsAt: 0 },
+      ...{ botInput: null, by: null },
+    },
+  }));
+  for (let cycle = 0; cycle < 3; cycle += 1) {
+    await lookUps.resolve(open);
+    await world.clock.advance(second);
+  }
+  assert.deepEqual(asked.slice(0, 3), [9_001, 9_002, 9_003]);
 });

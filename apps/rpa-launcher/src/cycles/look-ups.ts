@@ -17,6 +17,8 @@ const ourName = /^capataz-/;
 export class LookUps {
   readonly #world: LauncherWorld;
   readonly #told = new Set<string>();
+  /** When a look-up was not answered last: those come last the next time. */
+  readonly #unanswered = new Map<string, number>();
 
   constructor(world: LauncherWorld) {
     this.#world = world;
@@ -27,17 +29,28 @@ export class LookUps {
     const unknown = open.filter(({ state }) => state === 'SIN_CONFIRMAR');
     const claimed = new Set(open.flatMap(({ record }) => record.deploymentId ?? []));
     const now = this.#world.clock.now();
-    const due = unknown.filter(({ record }) => now - (record.lastAbsenceAt ?? 0) >= everyMs);
+    const due = unknown
+      .filter(({ record }) => now - (record.lastAbsenceAt ?? 0) >= everyMs)
+      .toSorted((one, other) => this.#failedAt(one) - this.#failedAt(other));
     const learned: ToSignal[] = [];
     for (const one of due) {
       const signal = await this.#lookUp(one, claimed);
-      // The others would only wait as long, and with them everything that is to be deployed.
-      if (signal === 'unreachable') break;
+      if (signal === 'unreachable') {
+        // The others would only wait as long, and with them everything that is to be deployed.
+        this.#unanswered.set(one.id, now);
+        break;
+      }
       if (signal !== null) learned.push(signal);
     }
+    const ids = new Set(unknown.map(({ id }) => id));
+    for (const id of this.#unanswered.keys()) if (!ids.has(id)) this.#unanswered.delete(id);
     await this.#world.executions.tell(learned);
     await this.#alert(unknown, now);
     return learned.length > 0;
+  }
+
+  #failedAt({ id }: OpenExecution): number {
+    return this.#unanswered.get(id) ?? 0;
   }
 
   async #lookUp(
