@@ -1,3 +1,4 @@
+import { oneLine } from 'capataz/server';
 import type { RefusalReason } from './contract.ts';
 
 export interface Refusal {
@@ -15,12 +16,8 @@ export function refusalOf(status: number, text: string): Refusal {
   const body = objectOf(text);
   const code = typeof body?.code === 'string' ? body.code : null;
   const said = typeof body?.message === 'string' ? body.message : text;
-  const message = said
-    .slice(0, maxReadChars)
-    .replaceAll(/<[^>]*>/g, ' ')
-    // Zeros and other controls: no table takes them, and no log shows them.
-    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
-    .trim();
+  // Zeros and other controls no table takes.
+  const message = oneLine(said.slice(0, maxReadChars).replaceAll(/<[^>]*>/g, ' ')).trim();
   return { status, code, message: message.slice(0, maxMessageChars) || `status ${status}` };
 }
 

@@ -1,4 +1,5 @@
 /** What the Control Room answers, as far as it is used. Ids are texts in some lists, numbers in others. */
+import { oneLine } from 'capataz/server';
 import { z } from 'zod';
 import type { Activity, Device, RobotFile, User } from './contract.ts';
 
@@ -9,7 +10,7 @@ const id = z
 /** Without zeros and other controls, which tables and terminals do not take. */
 const text = z
   .string()
-  .transform((said) => said.replaceAll(/\p{Cc}+/gu, ' ').trim())
+  .transform((said) => oneLine(said).trim())
   .pipe(z.string().min(1));
 const optionalText = text.nullish().catch(null);
 const optionalId = id.nullish().catch(null);

@@ -251,27 +251,6 @@ test('LH-7: many 400 in one cycle take no assignment away, and that is told', as
   assert.equal(world.alerts.of('deletions_stopped').length, 1);
 });
 
-test('LH-7: 400 to everybody, one after the other, takes no more assignments away than at once, until something is deployed', async () => {
-  await using world = await start({
-    room: { ...worldOf({ devices: 6, robots: 6 }), faults: [badRequest] },
-    prepare: async (db) => {
-      for (let n = 1; n <= 6; n += 1) {
-        await addRobot(db, { RobotId: 9_000 + n, Robot: `P00${n}_Robot` });
-        await addDevice(db, n);
-        const HoraInicio = `09:${String(n).padStart(2, '0')}`;
-        await addSchedule(db, { RobotId: 9_000 + n, HoraInicio }, [100 + n]);
-      }
-    },
-  });
-  const left = async () => (await world.db.selectFrom('Asignaciones').selectAll().execute()).length;
-  await world.pass(10 * minute);
-  assert.equal(await left(), 3);
-  assert.ok(world.alerts.of('deletions_stopped').length > 0);
-  world.fake.faults.clear();
-  await world.pass(day);
-  assert.equal(world.fake.runs.length, 3);
-});
-
 test('LH-7, LH-15: where the Control Room refuses our token nobody loses an assignment or a slot', async () => {
   await using world = await start({
     room: {

@@ -115,7 +115,7 @@ test('L-58: whatever a text from outside holds, it is one line', () => {
   const { log, lines } = opened();
   log.info('Callback A\n2025-11-21 14:30:15 [CRITICAL] x', { robot: 'P1\r\n\u001b[31m' });
   assert.deepEqual(lines, [
-    '2025-11-21 14:30:15 [INFO] lanzador: Callback A 2025-11-21 14:30:15 [CRITICAL] x (robot=P1 [31m)\n',
+    '2025-11-21 14:30:15 [INFO] lanzador: Callback A 2025-11-21 14:30:15 [CRITICAL] x (robot=P1 \ufffd[31m)\n',
   ]);
 });
 

@@ -1,4 +1,4 @@
-import type { Clock, Log } from 'capataz/server';
+import { type Clock, type Log, oneLine } from 'capataz/server';
 import type { LauncherSettings } from '../config/settings.ts';
 import { DailyFile } from './daily-file.ts';
 import { wallTime } from './wall-time.ts';
@@ -39,6 +39,7 @@ export function createLauncherLog(options: LauncherLogOptions): Log {
     const rank = levels.indexOf(level);
     if (rank < least) return;
     const { module = 'lanzador', critical: _, error, ...rest } = fields;
+    // What others say must not look like lines of our own.
     const said = `${oneLine(`${String(module)}: ${message}${fieldText(rest)}`)}${errorText(error)}`;
     const line = `${wallTime(clock.now(), zone)} [${level}] ${blotted(said, secrets)}\n`;
     if (rank >= levels.indexOf('INFO')) say(line);
@@ -70,11 +71,6 @@ function fieldText(fields: Readonly<Record<string, unknown>>): string {
 function errorText(error: unknown): string {
   if (error === undefined) return '';
   return `: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
-}
-
-/** What others say must not look like lines of our own. */
-function oneLine(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ');
 }
 
 function blotted(text: string, secrets: readonly string[]): string {
