@@ -213,3 +213,21 @@ function row(EquipoId: number) {
     },
   };
 }
+
+test('PostgreSQL: two launchers live in one database, each in a schema of its own', async () => {
+  const url = new URL((await postgresService()).url);
+  for (const name of [`${schema}_a`, `${schema}_b`]) {
+    url.searchParams.set('schema', name);
+    const database = await openDatabase(url.href);
+    try {
+      assert.deepEqual(await database.db.selectFrom('Robots').selectAll().execute(), []);
+      await addRobot(database.db);
+    } finally {
+      await database.close();
+    }
+  }
+  const { db, close } = await openDatabase(url.href);
+  for (const name of [`${schema}_a`, `${schema}_b`])
+    await db.schema.dropSchema(name).cascade().execute();
+  await close();
+});

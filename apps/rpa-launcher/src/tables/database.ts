@@ -14,6 +14,8 @@ export type Db = Kysely<Tables>;
 export interface Database {
   readonly db: Db;
   readonly kind: DatabaseKind;
+  /** Null: there are none, or its own. */
+  readonly schema: string | null;
   close(): Promise<void>;
 }
 
@@ -40,7 +42,7 @@ export async function openDatabase(place: string): Promise<Database> {
 function openSqlite(file: string): Database {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: nodeSqlite(file) }) });
-  return { db, kind: 'sqlite', close: () => db.destroy() };
+  return { db, kind: 'sqlite', schema: null, close: () => db.destroy() };
 }
 
 const defaultSchema = 'capataz_rpa';
@@ -78,12 +80,16 @@ async function openPostgres(place: string): Promise<Database> {
     const message = cause instanceof Error ? cause.message : String(cause);
     throw new CapatazError('STORE_UNAVAILABLE', `database_url: ${message}`, undefined, cause);
   }
-  return { db, kind: 'postgres', close: () => db.destroy() };
+  return { db, kind: 'postgres', schema, close: () => db.destroy() };
 }
 
-async function migrate({ db, kind }: Database): Promise<void> {
+async function migrate({ db, kind, schema }: Database): Promise<void> {
   const provider = { getMigrations: async () => migrations(kind) };
-  const { error } = await new Migrator({ db, provider }).migrateToLatest();
+  const { error } = await new Migrator({
+    ...{ db, provider },
+    // Without it a table of the same name in another schema of the database is taken for ours.
+    ...(schema === null ? {} : { migrationTableSchema: schema }),
+  }).migrateToLatest();
   if (error === undefined) return;
   const message = error instanceof Error ? error.message : String(error);
   throw new CapatazError(
