@@ -17,6 +17,7 @@ export class Turn {
   readonly #log: Log;
   readonly #owner: string;
   #endsAt: number;
+  #isStandingBy = false;
 
   constructor({ database, clock, log }: { database: Database; clock: Clock; log: Log }) {
     this.#database = database;
@@ -39,7 +40,9 @@ export class Turn {
     const isOurs = await takeTurn(this.#database.db, { owner: this.#owner, now, forMs: leaseMs });
     this.#endsAt = isOurs ? from + leaseMs : Number.NEGATIVE_INFINITY;
     if (isOurs && !before) this.#log.info('this launcher is on turn');
-    if (!isOurs) this.#log.info('another launcher is on turn: this one stands by');
+    if (!isOurs && !this.#isStandingBy)
+      this.#log.info('another launcher is on turn: this one stands by');
+    this.#isStandingBy = !isOurs;
   }
 
   async giveUp(): Promise<void> {
