@@ -17,8 +17,8 @@ import {
   read,
   refuseNameless,
   show,
-  withTables,
   wholeNumber,
+  withTables,
   words,
 } from './context.ts';
 

@@ -14,11 +14,11 @@ import {
   type CommandParts,
   type Context,
   type LauncherCommand,
-  show,
   read,
+  show,
   type Tables,
-  withTables,
   wholeNumber,
+  withTables,
   words,
 } from './context.ts';
 import { exportSchedules, importSchedules } from './csv.ts';

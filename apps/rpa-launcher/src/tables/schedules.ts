@@ -2,7 +2,7 @@ import { CapatazError } from 'capataz';
 import { hostOf } from '../execution/record.ts';
 import { hourText, localText, secondsOfDay } from '../planning/local-time.ts';
 import { overlaps } from '../planning/overlap.ts';
-import { dayWords, daysOf, type Schedule, weekdayOf } from '../planning/slots.ts';
+import { daysOf, dayWords, type Schedule, weekdayOf } from '../planning/slots.ts';
 import { freeForBalancing, type Moment } from './assignments.ts';
 import { audit } from './audit.ts';
 import { type Db, hasOutput, inTransaction } from './database.ts';
