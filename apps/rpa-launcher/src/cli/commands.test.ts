@@ -6,6 +6,7 @@ import { justBeforeNine } from '../fixtures/nine.ts';
 import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from '../fixtures/tables.ts';
 import { type Typed, typedIn } from '../fixtures/typed.ts';
 import { minute, second, World } from '../fixtures/world.ts';
+import { addFailure } from '../tables/failures.ts';
 
 test('wrong words are told with the option they were given for, and never as a bug', async () => {
   await using world = await World.start({ databaseUrl: 'file', prepare: dailyAtNine });
@@ -113,5 +114,60 @@ test('stop of a device where nothing runs yet names what waits there', async () 
   await assert.rejects(
     typedIn(world, { name: 'stop', words: ['RPA-PC-001'] }),
     new RegExp(`nothing runs on RPA-PC-001.*${job?.id}`),
+  );
+});
+
+test('LH-18, LH-7: what an operator orders after a mend is tried at once, not when the back-off is over', async () => {
+  const refused = {
+    endpoint: 'deploy',
+    robotId: 9_001,
+    status: 400,
+    body: '{"message":"bad"}',
+  } as const;
+  await using world = await World.start({
+    databaseUrl: 'file',
+    room: { ...worldOf({ devices: 1, robots: 1 }), faults: [{ ...refused, times: 1 }] },
+    prepare: async (db) => {
+      await addRobot(db, { EsOnline: 1 });
+      await addDevice(db);
+      await assign(db, { RobotId: 9_001, EquipoId: 101 });
+    },
+  });
+  await world.pass(second);
+  assert.equal(world.fake.runs.length, 0);
+  await typedIn(world, { name: 'restore-assignment', words: ['1'] });
+  await world.pass(20 * second);
+  assert.equal(world.fake.runs.length, 1);
+
+  await typedIn(world, { name: 'robots', words: ['9001'], options: { online: 'off' } });
+  await world.pass(2 * minute);
+  await addFailure(
+    world.db,
+    { robotId: 9_001, device: 'RPA-PC-001' },
+    { now: world.clock.now(), reason: 'bad', atLeastMs: 30 * minute },
+  );
+  const before = world.fake.runs.length;
+  await typedIn(world, { name: 'run-now', words: ['9001', 'RPA-PC-001'] });
+  await world.pass(20 * second);
+  assert.equal(world.fake.runs.length, before + 1);
+});
+
+test('LH-7: an assignment whose schedule is gone is not put back: nothing would ever run it', async () => {
+  await using world = await World.start({
+    now: justBeforeNine,
+    databaseUrl: 'file',
+    room: {
+      ...worldOf({ devices: 1, robots: 1 }),
+      faults: [{ endpoint: 'deploy', status: 400, body: '{"message":"bad"}' }],
+    },
+    prepare: dailyAtNine,
+  });
+  await world.pass(minute);
+  const removed = await world.db.selectFrom('AsignacionesRetiradas').selectAll().execute();
+  assert.equal(removed.length, 1);
+  await typedIn(world, { name: 'schedule', words: ['remove', '1'] });
+  await assert.rejects(
+    typedIn(world, { name: 'restore-assignment', words: ['1'] }),
+    /schedule 1 is gone/,
   );
 });

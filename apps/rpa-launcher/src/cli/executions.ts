@@ -11,6 +11,7 @@ import { hourText, localText } from '../planning/local-time.ts';
 import { type OpenExecution, slotKey } from '../planning/model.ts';
 import { pauseOf } from '../planning/pause.ts';
 import { plan } from '../planning/plan.ts';
+import { forgetFailures } from '../tables/failures.ts';
 import { readPlanTables } from '../tables/plan-tables.ts';
 import { deviceNamed, robotNamed } from '../tables/switches.ts';
 import {
@@ -170,6 +171,8 @@ export function runNowCommand(parts: CommandParts): LauncherCommand {
         if (input !== undefined) checkInput('--input', input);
         const robot = await robotNamed(db, robotName);
         const device = await deviceNamed(db, host);
+        // Whoever wants it now knows better than its last failures.
+        await forgetFailures(db, { robotId: robot.RobotId, device: device.Equipo });
         const executions = new Executions();
         executions.connect(() => client);
         const [jobId] = await executions.start([
