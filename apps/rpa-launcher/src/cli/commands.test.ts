@@ -41,7 +41,7 @@ test('wrong words are told with the option they were given for, and never as a b
   });
   await refused(add({ tolerance: 'x' }), /--tolerance: must be a whole number/);
   await refused(add({ days: 'Lu', date: '2026-03-31' }), /--days and --date do not go together/);
-  await refused(add({ toDay: '5' }), /DiaInicioMes and DiaFinMes/);
+  await refused(add({ toDay: '5' }), /DiaInicioMes: needs DiaFinMes/);
   await refused(add({ interval: '5' }), /IntervaloEntreEjecuciones: only a cyclic schedule/);
   assert.equal((await world.db.selectFrom('Programaciones').selectAll().execute()).length, 1);
 });

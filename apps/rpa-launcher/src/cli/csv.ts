@@ -132,9 +132,9 @@ async function importOne(
     if (!(error instanceof CapatazError)) throw error;
     const { code, message, details } = error;
     if (code === 'NOT_FOUND') return [`Equipos: ${message}`];
-    return Array.isArray(details?.problems)
-      ? details.problems.map(String)
-      : [message.replaceAll('\n', ' ')];
+    if (Array.isArray(details?.problems)) return details.problems.map(String);
+    const [head, ...rest] = message.split('\n');
+    return [`${head} ${rest.join('; ')}`.trim()];
   }
 }
 

@@ -49,7 +49,7 @@ export function scheduleProblems(one: NewSchedule): string[] {
   if (one.TipoProgramacion === 'Especifica' && !isDate(one.FechaEspecifica))
     say('FechaEspecifica', 'must be a date like 2026-03-31');
   if (one.TipoProgramacion === 'RangoMensual' && !hasRange(one))
-    say('DiaInicioMes', 'DiaInicioMes and DiaFinMes, or UltimosDiasMes, say which days');
+    say('DiaInicioMes', 'needs DiaFinMes behind it, or UltimosDiasMes in place of both');
   const { FechaInicioVentana: first, FechaFinVentana: last } = one;
   for (const column of ['FechaInicioVentana', 'FechaFinVentana'] as const)
     if (one[column] !== null && !isDate(one[column])) say(column, 'must be a date like 2026-03-31');
