@@ -43,20 +43,6 @@ const places = {
   },
 };
 
-test('PostgreSQL: two launchers have schemas of their own in one database', async () => {
-  const other = new URL(await places.PostgreSQL());
-  other.searchParams.set('schema', `${schema}_2`);
-  for (const place of [await places.PostgreSQL(), other.href]) {
-    const { db, close } = await openDatabase(place);
-    await addRobot(db);
-    await db.deleteFrom('Robots').execute();
-    await close();
-  }
-  const { db, close } = await openDatabase(other.href);
-  await db.schema.dropSchema(`${schema}_2`).cascade().execute();
-  await close();
-});
-
 test('LH-20: PostgreSQL: a table that is locked by hand does not hold a cycle for ever', async () => {
   const { db, close } = await openDatabase(await places.PostgreSQL());
   const { rows } = await sql`
@@ -190,10 +176,10 @@ for (const [name, place] of Object.entries(places)) {
     });
     assert.equal((await db.selectFrom('Programaciones').selectAll().execute()).length, 1);
     for (const [text, problem] of [
-      [good.replace('DiasSemana', 'DiaSemana'), /plan\.csv: there is no column DiaSemana/],
+      [good.replace('DiasSemana', 'DiaSemana'), /plan\.csv line 1: there is no column "DiaSemana"/],
       [
         good.replace('TipoProgramacion', 'HoraInicio'),
-        /plan\.csv: column HoraInicio is there twice/,
+        /plan\.csv line 1: the column HoraInicio is there twice/,
       ],
       ['Robot,Equipos,HoraInicio\n=1+1,RPA-PC-002,07:15', /line 2: Robot: there is no robot =1\+1/],
       [
@@ -202,7 +188,7 @@ for (const [name, place] of Object.entries(places)) {
       ],
       [
         'Robot,Equipos,HoraInicio,FechaInicioVentana,FechaFinVentana\nP002_Robot,RPA-PC-002,07:15,2026-03-02,2026-03-01',
-        /line 2: FechaFinVentana: is before 2026-03-02/,
+        /line 2: FechaFinVentana: is before FechaInicioVentana/,
       ],
     ] as const)
       await assert.rejects(importSchedules(db, { ...words, text }), problem);
@@ -297,3 +283,21 @@ function row(EquipoId: number) {
     },
   };
 }
+
+test('PostgreSQL: two launchers live in one database, each in a schema of its own', async () => {
+  const url = new URL((await postgresService()).url);
+  for (const name of [`${schema}_a`, `${schema}_b`]) {
+    url.searchParams.set('schema', name);
+    const database = await openDatabase(url.href);
+    try {
+      assert.deepEqual(await database.db.selectFrom('Robots').selectAll().execute(), []);
+      await addRobot(database.db);
+    } finally {
+      await database.close();
+    }
+  }
+  const { db, close } = await openDatabase(url.href);
+  for (const name of [`${schema}_a`, `${schema}_b`])
+    await db.schema.dropSchema(name).cascade().execute();
+  await close();
+});

@@ -7,6 +7,12 @@ import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from './fixture
 import { hour, minute, second, World } from './fixtures/world.ts';
 import { createSchedule } from './tables/schedules.ts';
 
+test('L-61: a launcher without a mail server starts, and says once that nothing is mailed', async () => {
+  await using world = await World.start();
+  await world.pass(minute);
+  assert.equal(world.lines('mail is not set up').length, 1);
+});
+
 test('L-1: while the activity list does not answer, robots are deployed and devices synchronised', async () => {
   await using world = await World.start({
     now: justBeforeNine,

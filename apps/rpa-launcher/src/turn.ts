@@ -27,6 +27,7 @@ export class Turn {
   readonly #owner: string;
   readonly #onTaken: () => void;
   #endsAt: number;
+  #isStandingBy = false;
 
   constructor({ database, clock, log, onTaken }: TurnParts) {
     this.#database = database;
@@ -56,7 +57,9 @@ export class Turn {
       this.#onTaken();
       this.#log.info('this launcher is on turn');
     }
-    if (!isOurs) this.#log.info('another launcher is on turn: this one stands by');
+    if (!isOurs && !this.#isStandingBy)
+      this.#log.info('another launcher is on turn: this one stands by');
+    this.#isStandingBy = !isOurs;
   }
 
   async giveUp(): Promise<void> {

@@ -22,6 +22,14 @@ export const finalStates = [
 /** Before the Control Room has the run, and ours alone: they stand in no row of Ejecuciones. */
 export const ownStates = ['PENDIENTE', 'DESPLEGANDO', 'SIN_CONFIRMAR', 'OMITIDA'] as const;
 
+/** What a row of Ejecuciones can be in. */
+export const rowStates: readonly string[] = [
+  ...activeStates,
+  ...finalStates,
+  'UNKNOWN',
+  'COMPLETED_INFERRED',
+];
+
 /** UNKNOWN is transient while FechaFin is null, and final with it. */
 export type ActiveState = (typeof activeStates)[number];
 export type FinalState = (typeof finalStates)[number];

@@ -108,10 +108,16 @@ function isInRange(schedule: Schedule, { day, daysInMonth }: CalendarDay): boole
 
 /** `Lu, mié,SÁB`: the first two letters of each count, in whatever case and with or without accents. */
 export function daysOf(text: string | null): Weekday[] {
-  return (text ?? '').split(/[,;\s]+/).flatMap((word) => {
-    const plain = word.normalize('NFD').replaceAll(/\p{M}/gu, '').slice(0, 2).toUpperCase();
-    return weekdays.filter((name) => name === plain);
-  });
+  return dayWords(text).flatMap((word) => weekdayOf(word) ?? []);
+}
+
+export function dayWords(text: string | null): string[] {
+  return (text ?? '').split(/[,;\s]+/).filter((word) => word !== '');
+}
+
+export function weekdayOf(word: string): Weekday | null {
+  const plain = word.normalize('NFD').replaceAll(/\p{M}/gu, '').slice(0, 2).toUpperCase();
+  return weekdays.find((name) => name === plain) ?? null;
 }
 
 /**

@@ -14,8 +14,8 @@ export type Db = Kysely<Tables>;
 export interface Database {
   readonly db: Db;
   readonly kind: DatabaseKind;
-  /** Where the tables lie, if not where connections look first. */
-  readonly schema?: string;
+  /** Null: there are none, or its own. */
+  readonly schema: string | null;
   close(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export async function openDatabase(place: string): Promise<Database> {
 function openSqlite(file: string): Database {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: nodeSqlite(file) }) });
-  return { db, kind: 'sqlite', close: () => db.destroy() };
+  return { db, kind: 'sqlite', schema: null, close: () => db.destroy() };
 }
 
 const defaultSchema = 'capataz_rpa';
@@ -93,9 +93,11 @@ async function openPostgres(place: string): Promise<Database> {
 
 async function migrate({ db, kind, schema }: Database): Promise<void> {
   const provider = { getMigrations: async () => migrations(kind) };
-  // Without it the marks of another schema of the same database would be taken for ours.
-  const place = schema === undefined ? {} : { migrationTableSchema: schema };
-  const { error } = await new Migrator({ db, provider, ...place }).migrateToLatest();
+  const { error } = await new Migrator({
+    ...{ db, provider },
+    // Without it a table of the same name in another schema of the database is taken for ours.
+    ...(schema === null ? {} : { migrationTableSchema: schema }),
+  }).migrateToLatest();
   if (error === undefined) return;
   const message = error instanceof Error ? error.message : String(error);
   throw new CapatazError(
