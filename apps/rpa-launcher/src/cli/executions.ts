@@ -122,7 +122,8 @@ export async function verdictsNow({ db, settings, moment }: Tables, client: Clie
     knowsConnections: settings.isSyncEnabled,
     started: new Set<string>(),
   };
-  const over = await endedSlots(executions, plan(input).starts);
+  const byCalendar = plan({ ...input, executed: new Set() }).starts;
+  const over = await endedSlots(executions, byCalendar);
   const started = new Set(over.map((one) => slotKey(one.input)));
   const { deploys, waits } = plan({ ...input, started });
   const verdicts: ShownVerdict[] = [
