@@ -29,25 +29,30 @@ async function measure(count: number, backlog: number): Promise<Figure> {
   }
 }
 
-/** Tables in which a waiting job has a row. */
-const tables = ['inputs', 'jobs', 'tasks', 'history'];
+/** Tables in which a waiting job has a row, by their column of its id. */
+const tables = { inputs: 'id', jobs: 'id', tasks: 'job', history: 'job' };
 
 /** Makes one waiting job many: a million by the API would take longer than everything else. */
 async function seed({ client, place }: Bench, count: number): Promise<void> {
-  const jobId = '00000000-0000-7000-8000-000000000000';
-  await client.jobs.start('stranded', { n: 0 }, { jobId, priority: -1 });
-  for (const table of tables) await place.run(copies(table, jobId, count));
-  await place.run(`SELECT setval('positions', (SELECT max(position) FROM history))`);
-  await place.run('ANALYZE');
+  const id = '00000000-0000-7000-8000-000000000000';
+  await client.jobs.start('stranded', { n: 0 }, { jobId: id, priority: -1 });
+  const copied = Object.entries(tables).map(([table, key]) => copies(table, key, id, count));
+  // In one transaction: a job without its task is in limbo, and the watchdog says so.
+  await place.run(`BEGIN; ${copied.join('; ')}; ${numbersGoOn}; COMMIT; ANALYZE`);
 }
 
-/** Rows like the first one, under other ids. */
-function copies(table: string, id: string, count: number): string {
-  const numbered = `replace(to_jsonb(t)::text, '${id}', '00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::jsonb`;
-  const moved = table === 'history' ? ` || jsonb_build_object('position', position + n)` : '';
-  const order = table === 'tasks' ? ` || jsonb_build_object('n', t.n + n)` : '';
-  const key = table === 'inputs' || table === 'jobs' ? 'id' : 'job';
-  return `INSERT INTO ${table} ${table === 'tasks' ? 'OVERRIDING SYSTEM VALUE' : ''}
-    SELECT (jsonb_populate_record(NULL::${table}, ${numbered}${moved}${order})).*
-    FROM ${table} t, generate_series(1, ${count - 1}) AS n WHERE t.${key} = '${id}'`;
+/** Rows like the first one, under other ids and numbers. */
+function copies(table: string, key: string, id: string, count: number): string {
+  const other = `'00000000-0000-7000-8000-' || lpad(copy.number::text, 12, '0')`;
+  const named = `replace(to_jsonb(t)::text, '${id}', ${other})::jsonb`;
+  const numbered = `(SELECT coalesce(jsonb_object_agg(key, value::bigint + copy.number), '{}')
+    FROM jsonb_each_text(to_jsonb(t)) WHERE key IN ('n', 'position'))`;
+  return `INSERT INTO ${table} OVERRIDING SYSTEM VALUE SELECT other.*
+    FROM ${table} t CROSS JOIN generate_series(1, ${count - 1}) AS copy (number)
+    CROSS JOIN LATERAL jsonb_populate_record(NULL::${table}, ${named} || ${numbered}) AS other
+    WHERE t.${key} = '${id}'`;
 }
+
+const numbersGoOn = `SELECT setval('positions', (SELECT max(position) FROM history)),
+  setval(pg_get_serial_sequence('jobs', 'n'), (SELECT max(n) FROM jobs)),
+  setval(pg_get_serial_sequence('tasks', 'n'), (SELECT max(n) FROM tasks))`;

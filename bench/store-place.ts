@@ -28,14 +28,14 @@ export class StorePlace {
     return ['--store-url', url.href];
   }
 
-  /** A statement on the schema, past the servers. */
-  async run(text: string, values: readonly (string | number)[] = []): Promise<void> {
+  /** Statements on the schema, past the servers. */
+  async run(text: string): Promise<void> {
     if (this.#service === null) throw new Error('only PostgreSQL is reached past its servers');
     const client = new pg.Client({ connectionString: this.#service.url });
     await client.connect();
     try {
       await client.query(`SET search_path = ${this.#schema}`);
-      await client.query(text, [...values]);
+      await client.query(text);
     } finally {
       await client.end();
     }

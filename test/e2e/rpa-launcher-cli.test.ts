@@ -34,7 +34,7 @@ test('S-94, L-70: what operators ask and order by command', { timeout: 240_000 }
     ),
     /"ProgramacionId": 1/,
   );
-  assert.match(await typed('schedule', 'list'), /P002_Robot +Semanal +00:00/);
+  assert.match(await typed('schedule', 'list'), /P002_Robot +RPA-PC-002 +Semanal +00:00/);
   writeFileSync(
     join(site.folder, 'plan.csv'),
     'Robot,Equipos,HoraInicio\nP002_Robot,RPA-PC-002,00:30\n',

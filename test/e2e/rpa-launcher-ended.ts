@@ -13,8 +13,8 @@ export async function endedOnce(
   launcher: RpaLauncher,
   robots: number,
 ): Promise<{ readonly unconfirmed: number }> {
-  // Past the turn of a launcher that was killed, and past the longest that an intent may last.
-  await launcher.advance(75_000);
+  // Past the longest that an intent may last.
+  await launcher.advance(45_000);
   await until(async () => (await launcher.jobs()).every(({ state }) => state !== 'DESPLEGANDO'));
   const unconfirmed = (await launcher.jobs()).filter(({ state }) => state === 'SIN_CONFIRMAR');
   const isOver = async (): Promise<boolean> => {

@@ -1,6 +1,7 @@
 /** The launcher's tables, the same in a file and in PostgreSQL. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { sql } from 'kysely';
 import type { AlertMark } from '../../apps/rpa-launcher/src/alerts/contract.ts';
 import { exportSchedules, importSchedules } from '../../apps/rpa-launcher/src/cli/csv.ts';
 import { addDevice, addRobot, addSchedule } from '../../apps/rpa-launcher/src/simulation/tables.ts';
@@ -41,6 +42,20 @@ const places = {
     return url.href;
   },
 };
+
+test('LH-20: PostgreSQL: a table that is locked by hand does not hold a cycle for ever', async () => {
+  const { db, close } = await openDatabase(await places.PostgreSQL());
+  const { rows } = await sql`
+    select name, setting from pg_settings
+    where name in ('lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout')
+    order by name`.execute(db);
+  assert.deepEqual(rows, [
+    { name: 'idle_in_transaction_session_timeout', setting: '60000' },
+    { name: 'lock_timeout', setting: '20000' },
+    { name: 'statement_timeout', setting: '60000' },
+  ]);
+  await close();
+});
 
 for (const [name, place] of Object.entries(places)) {
   test(`${name}: what the launcher stores it finds again`, async () => {
@@ -114,6 +129,21 @@ for (const [name, place] of Object.entries(places)) {
     assert.deepEqual(await db.selectFrom('Ejecuciones').selectAll().execute(), []);
     assert.equal((await db.selectFrom('Ejecuciones_Historico').selectAll().execute()).length, 1);
 
+    // LH-26: what a table does not take costs its own row at most.
+    const odd = (DeploymentId: string, JobId: string) => ({ ...row(201), DeploymentId, JobId });
+    const unfit = await storeProjection(
+      db,
+      [odd('d-2', 'j-2'), odd('d-2', 'j-3'), odd('d-4', 'j-4')],
+      12,
+    );
+    assert.deepEqual(
+      unfit.map(({ row: { JobId } }) => JobId),
+      ['j-3'],
+    );
+    const stored = await db.selectFrom('Ejecuciones').select('JobId').orderBy('JobId').execute();
+    assert.deepEqual(stored, [{ JobId: 'j-2' }, { JobId: 'j-4' }]);
+    assert.equal(await projectionPosition(db), 12);
+
     const marks = storedAlertMarks(db);
     const mark = {
       ...{ kind: 'bad_request' as const, key: 'pc', message: 'm', facts: { a: 1 }, count: 2 },
@@ -139,13 +169,31 @@ for (const [name, place] of Object.entries(places)) {
       'Robot,Equipos,TipoProgramacion,HoraInicio,DiasSemana\nP002_Robot,RPA-PC-002,Semanal,07:15,"Lu,Vi"\n';
     const bad = `${good}P009_Robot,RPA-PC-002,Anual,25:00,\n`;
     await assert.rejects(importSchedules(db, { ...words, text: bad }), (error: Error) => {
-      assert.match(error.message, /plan\.csv line 3: Robot: there is no robot "P009_Robot"/);
+      assert.match(error.message, /plan\.csv line 3: Robot: there is no robot P009_Robot/);
       assert.match(error.message, /plan\.csv line 3: HoraInicio: "25:00"/);
       assert.match(error.message, /plan\.csv line 3: TipoProgramacion: "Anual"/);
       return true;
     });
     assert.equal((await db.selectFrom('Programaciones').selectAll().execute()).length, 1);
-    const [id] = await importSchedules(db, { ...words, text: good });
+    for (const [text, problem] of [
+      [good.replace('DiasSemana', 'DiaSemana'), /plan\.csv line 1: there is no column "DiaSemana"/],
+      [
+        good.replace('TipoProgramacion', 'HoraInicio'),
+        /plan\.csv line 1: the column HoraInicio is there twice/,
+      ],
+      ['Robot,Equipos,HoraInicio\n=1+1,RPA-PC-002,07:15', /line 2: Robot: there is no robot =1\+1/],
+      [
+        'Robot,Equipos,TipoProgramacion,HoraInicio,FechaEspecifica\nP002_Robot,RPA-PC-002,Especifica,07:15,2026-02-31',
+        /line 2: FechaEspecifica/,
+      ],
+      [
+        'Robot,Equipos,HoraInicio,FechaInicioVentana,FechaFinVentana\nP002_Robot,RPA-PC-002,07:15,2026-03-02,2026-03-01',
+        /line 2: FechaFinVentana: is before FechaInicioVentana/,
+      ],
+    ] as const)
+      await assert.rejects(importSchedules(db, { ...words, text }), problem);
+    const excel = `\uFEFF${good.replaceAll('\n', '\r\n')}`;
+    const [id] = await importSchedules(db, { ...words, text: excel });
     assert.match(await exportSchedules(db), /P002_Robot,RPA-PC-002,Semanal,07:15/);
     const schedule = (
       await db
@@ -161,6 +209,28 @@ for (const [name, place] of Object.entries(places)) {
       /its window overlaps others.*\nRPA-PC-002: schedule/,
     );
     await removeSchedule(db, ProgramacionId, { ...moment, by: 'ana' });
+    // Two folders of the Control Room hold a robot of this name.
+    await addRobot(db, { RobotId: 9_003, Robot: 'P002_Robot' });
+    await assert.rejects(
+      importSchedules(db, { ...words, text: good }),
+      /"P002_Robot" names several robots: 9002, 9003/,
+    );
+    await importSchedules(db, { ...words, text: good.replace('P002_Robot', '9003') });
+    await db.updateTable('Robots').set({ Robot: '=P003' }).where('RobotId', '=', 9_003).execute();
+    const safe = await exportSchedules(db);
+    assert.match(safe, /\n'=P003,RPA-PC-002/);
+    const mine = await db
+      .selectFrom('Programaciones')
+      .selectAll()
+      .where('RobotId', '=', 9_003)
+      .executeTakeFirstOrThrow();
+    await removeSchedule(db, mine.ProgramacionId, { ...moment, by: 'ana' });
+    const again2 = safe
+      .split('\n')
+      .filter((one) => !one.startsWith('P001'))
+      .join('\n');
+    const [back] = await importSchedules(db, { ...words, text: again2 });
+    await removeSchedule(db, back ?? 0, { ...moment, by: 'ana' });
     const [device] = await db
       .selectFrom('Equipos')
       .selectAll()
@@ -213,3 +283,21 @@ function row(EquipoId: number) {
     },
   };
 }
+
+test('PostgreSQL: two launchers live in one database, each in a schema of its own', async () => {
+  const url = new URL((await postgresService()).url);
+  for (const name of [`${schema}_a`, `${schema}_b`]) {
+    url.searchParams.set('schema', name);
+    const database = await openDatabase(url.href);
+    try {
+      assert.deepEqual(await database.db.selectFrom('Robots').selectAll().execute(), []);
+      await addRobot(database.db);
+    } finally {
+      await database.close();
+    }
+  }
+  const { db, close } = await openDatabase(url.href);
+  for (const name of [`${schema}_a`, `${schema}_b`])
+    await db.schema.dropSchema(name).cascade().execute();
+  await close();
+});

@@ -48,8 +48,11 @@ test('LH-20: of two launchers on one PostgreSQL the one at work is killed amid i
   const before = site.fake.calls.count('deploy');
   assert.ok(before < robots, `${before} deploy calls before the kill leave nothing to take over`);
 
+  // The minute of its silence, by the clock of the database.
+  await tables.rows(`UPDATE "Ciclos" SET "HastaUtc" = 0 WHERE "Ciclo" = 'turno'`);
+  await second.advance(15_000);
+  await until(() => second.stderr.includes('this launcher is on turn'));
   await endedOnce(site, second, robots);
-  assert.match(second.stderr, /this launcher is on turn/);
   const ofDevice = Map.groupBy(site.fake.runs, ({ deviceId }) => deviceId);
   assert.equal(ofDevice.size, devices);
   for (const [device, [one, other, ...further]] of ofDevice) {
@@ -58,5 +61,21 @@ test('LH-20: of two launchers on one PostgreSQL the one at work is killed amid i
     assert.ok((other?.acceptedAt ?? 0) >= endedAt, `two robots at once on device ${device}`);
   }
   assert.equal(await second.stop(), 0);
+  await database.close();
+});
+
+test('LH-20: a launcher that shares the tables of another, and not its jobs, says that it would run everything again', {
+  timeout: 60_000,
+}, async () => {
+  const database = await postgresService();
+  await using tables = new PostgresRoom(database.url);
+  await using site = await RpaSite.open({ robots: 1, databaseUrl: tables.url });
+  const environment = { CAPATAZ_RPA_DATABASE_URL: tables.url };
+  const first = await site.start({ data: 'first', environment });
+  await until(() => first.stderr.includes('this launcher is on turn'));
+  const second = await site.start({ data: 'second', environment });
+  await until(() => second.stderr.includes('this one stands by'));
+  assert.match(second.stderr, /\[ERROR\] .*has jobs of its own.*give both one store_url/);
+  assert.doesNotMatch(first.stderr, /jobs of its own/);
   await database.close();
 });

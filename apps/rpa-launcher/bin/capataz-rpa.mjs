@@ -3,6 +3,14 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
+const neededMajor = 24;
+if (Number(process.versions.node.split('.')[0]) < neededMajor) {
+  console.error(
+    `capataz-rpa needs Node ${neededMajor} or newer, but this is Node ${process.versions.node} (${process.execPath}); in a checkout, \`npx capataz-rpa\` runs with the Node that it brings.`,
+  );
+  process.exit(1);
+}
+
 // The launcher mostly waits: it gives speed for memory. Without these it has more than twice as much
 // (docs/rpa-launcher.md, "Memory and processor"). What its caller says comes behind, and holds.
 const sparing = [

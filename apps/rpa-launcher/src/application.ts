@@ -106,7 +106,12 @@ export function launcherServer(parts: Parts): LauncherServer {
       ];
     },
     onStart: async ({ stores: { launcher, turn }, log }) => {
-      if (!launcher.world.settings.isSyncEnabled)
+      const { isSyncEnabled, smtpServer } = launcher.world.settings;
+      if (smtpServer === null)
+        log.warn(
+          'mail is not set up: alerts go to the log only; set EMAIL_SMTP_SERVER to mail them',
+        );
+      if (!isSyncEnabled)
         log.warn('LANZADOR_HABILITAR_SYNC is off: robots and devices are not read');
       if (turn.isNeeded) await turn.renew();
       await launcher.listen();
@@ -126,8 +131,12 @@ async function storesOf(parts: Parts, setup: LauncherSetup): Promise<Stores> {
     await parts.beforeStart?.(database.db);
     const values = parts.settings(await storedSettings(database), setup);
     const rules = executionRules(values);
-    const turn = new Turn({ database, clock, log });
     const alerts = parts.alerts(values, storedAlertMarks(database.db), setup);
+    const turn = new Turn({
+      ...{ database, clock, log },
+      hasOwnJobs: !/^postgres/.test(config.storeUrl ?? ''),
+      onTaken: () => alerts.reread(),
+    });
     const launcher = new Launcher({
       ...{
         settings: values,

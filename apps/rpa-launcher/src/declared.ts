@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { CapatazError } from 'capataz';
 import type { Config, SettingDeclarations, SettingValues } from 'capataz/server';
 import type { Database } from './tables/database.ts';
 
@@ -16,12 +17,19 @@ export const settings = {
 /** Rows of ConfiguracionSistema, which go before environment and file. */
 export type StoredSettings = Readonly<Record<string, string>>;
 
-/** Where the tables lie: in a file of their own: the store of the jobs is the server's alone. */
+/**
+ * Where the tables lie: in a file of their own, since the store of the jobs is the server's alone.
+ * @throws CapatazError CONFIG_INVALID
+ */
 export function tablesPlace(
   { dataDir }: Pick<Config, 'dataDir'>,
   { databaseUrl }: SettingValues<typeof settings>,
 ): string {
-  return databaseUrl ?? join(dataDir, 'rpa.sqlite');
+  if (databaseUrl === null) return join(dataDir, 'rpa.sqlite');
+  // Anything else would be taken for the name of a file, and the tables would be empty ones.
+  if (databaseUrl !== ':memory:' && !/^postgres(?:ql)?:\/\//.test(databaseUrl))
+    throw new CapatazError('CONFIG_INVALID', 'database_url: must begin with postgres://');
+  return databaseUrl;
 }
 
 export async function storedSettings({ db }: Database): Promise<StoredSettings> {

@@ -7,6 +7,12 @@ import { addDevice, addRobot, addSchedule, assign, dailyAtNine } from './simulat
 import { hour, minute, second, World } from './simulation/world.ts';
 import { createSchedule } from './tables/schedules.ts';
 
+test('L-61: a launcher without a mail server starts, and says once that nothing is mailed', async () => {
+  await using world = await World.start();
+  await world.pass(minute);
+  assert.equal(world.lines('mail is not set up').length, 1);
+});
+
 test('L-1: while the activity list does not answer, robots are deployed and devices synchronised', async () => {
   await using world = await World.start({
     now: justBeforeNine,
@@ -65,6 +71,24 @@ test('L-4, L-62: a cycle that fails is told as CRITICAL, by mail too; its next t
   assert.ok((await cycle(world, 'desplegador')) >= 2);
   await world.pass(40 * second);
   assert.equal((await world.db.selectFrom('Equipos').selectAll().execute()).length, 1);
+});
+
+test('L-1, L-61: a mail server that never answers keeps nobody from being deployed', async () => {
+  await using world = await World.start({
+    now: justBeforeNine,
+    prepare: async (db) => {
+      await dailyAtNine(db);
+      await addDevice(db, 2);
+      await addSchedule(db, { HoraInicio: '09:05' }, [102]);
+    },
+    room: { faults: [{ endpoint: 'deploy', times: 1, status: 400, body: 'no such variable' }] },
+  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  world.alerts.delivery = promise;
+  await world.pass(10 * minute);
+  assert.equal(world.alerts.mails.length, 1);
+  assert.equal(world.fake.runs.length, 1);
+  resolve();
 });
 
 test('LH-20, L-4: while the tables do not answer nothing is deployed, and that is told', async () => {
@@ -205,6 +229,22 @@ test('S-92: slots that went by while no launcher ran end OMITIDA and are told', 
   assert.deepEqual([job?.state, next.fake.runs.length], ['OMITIDA', 0]);
   assert.equal(next.alerts.of('slot_skipped').length, 1);
   await next.stop();
+});
+
+test('S-92: slots that went by while no cycle could work end OMITIDA and are told', async () => {
+  await using world = await World.start({ now: justBeforeNine, prepare: dailyAtNine });
+  await world.pass(second);
+  const rename = (from: string, to: string) =>
+    world.db.schema.alterTable(from).renameTo(to).execute();
+  await rename('Asignaciones', 'Aparte');
+  await world.pass(2 * hour);
+  await rename('Aparte', 'Asignaciones');
+  await world.pass(minute);
+  assert.deepEqual(
+    (await world.jobs()).map(({ state }) => state),
+    ['OMITIDA'],
+  );
+  assert.equal(world.alerts.of('slot_skipped').length, 1);
 });
 
 test('S-94: an operator’s run goes first, with its own input; a stop goes to the Control Room; a release frees the device', async () => {

@@ -1,4 +1,5 @@
 import type { Alerts } from './alerts/contract.ts';
+import { unhurried } from './alerts/unhurried.ts';
 import { Callbacks } from './callbacks/callbacks.ts';
 import { CallbackListener } from './callbacks/listener.ts';
 import { watchClocks } from './cycles/clock-watch.ts';
@@ -23,7 +24,8 @@ export class Launcher {
   /** Where callbacks are taken, once they are. */
   callbackAddress: string | null = null;
 
-  constructor(world: LauncherWorld) {
+  constructor(given: LauncherWorld) {
+    const world = { ...given, alerts: unhurried(given.alerts) };
     this.world = world;
     const forModule = (name: string): LauncherWorld => ({
       ...world,

@@ -5,8 +5,15 @@ import { watchControlRoom } from './alerts/watched-control-room.ts';
 import { launcherServer } from './application.ts';
 import { variablesCommand } from './cli/variables.ts';
 import { environmentSource } from './config/environment.ts';
+import { findSettings } from './config/merge.ts';
 import { secretsOf } from './config/secrets.ts';
-import { alertsOf, controlRoomOf, effectiveSettings, gatewayHeadersOf } from './real-parts.ts';
+import {
+  alertsOf,
+  controlRoomOf,
+  effectiveSettings,
+  gatewayHeadersOf,
+  sourcesOf,
+} from './real-parts.ts';
 import { createLauncherLog } from './service/launcher-log.ts';
 
 const places = { environment: environmentSource(), directory: process.cwd(), envFile: null };
@@ -27,7 +34,7 @@ const server = launcherServer({
   controlRoom: (settings, alerts, setup) =>
     watchControlRoom(controlRoomOf(settings, setup), alerts),
   gatewayHeaders: gatewayHeadersOf,
-  furtherCommands: [variablesCommand(read)],
+  furtherCommands: [variablesCommand((stored) => findSettings(sourcesOf({ ...places, stored })))],
 });
 
 process.exitCode = await server.run(args);

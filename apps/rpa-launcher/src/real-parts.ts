@@ -12,6 +12,7 @@ import {
   mergeSettings,
   type SettingSource,
 } from './config/merge.ts';
+import { secretsOf } from './config/secrets.ts';
 import type { LauncherSettings } from './config/settings.ts';
 import { createControlRoom } from './control-room/client.ts';
 import type { ControlRoom } from './control-room/contract.ts';
@@ -35,15 +36,19 @@ export interface SettingPlaces {
 }
 
 /** Database before environment before file before default. @throws CapatazError CONFIG_INVALID */
-export function effectiveSettings({
+export function effectiveSettings(places: SettingPlaces): EffectiveSettings {
+  return mergeSettings(sourcesOf(places));
+}
+
+/** @throws CapatazError CONFIG_INVALID for a file that can't be read */
+export function sourcesOf({
   environment,
   directory,
   envFile,
   stored = {},
-}: SettingPlaces): EffectiveSettings {
+}: SettingPlaces): SettingSource[] {
   const path = envFile ?? join(directory, '.env');
-  const file = readEnvFile(path, { isNamed: envFile !== null });
-  return mergeSettings([databaseSource(stored), environment, file]);
+  return [databaseSource(stored), environment, readEnvFile(path, { isNamed: envFile !== null })];
 }
 
 export function controlRoomOf(settings: LauncherSettings, { clock, log }: World): ControlRoom {
@@ -73,6 +78,7 @@ export function controlRoomOf(settings: LauncherSettings, { clock, log }: World)
       names: settings.robotNames,
       leftOut: settings.robotNamesLeftOut,
     },
+    secrets: secretsOf(settings),
   });
 }
 

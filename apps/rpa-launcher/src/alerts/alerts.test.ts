@@ -107,6 +107,19 @@ test('LH-19: what was mailed, and how often something was seen, outlives a resta
   await alerts.close();
 });
 
+test('LH-19, LH-20: a launcher whose turn comes goes by what the one before it has told and cleared', async () => {
+  const first = desk();
+  const second = desk(first);
+  await second.alerts.current();
+  assert.equal(await first.raise('bad_request', 'PC-1'), 'sent');
+  second.alerts.reread();
+  assert.equal(await second.raise('bad_request', 'PC-1'), 'held');
+  await second.alerts.clear('bad_request', 'PC-1');
+  first.alerts.reread();
+  assert.equal(await first.raise('bad_request', 'PC-1'), 'sent');
+  await Promise.all([first.alerts.close(), second.alerts.close()]);
+});
+
 test('LH-19: marks that nobody clears are forgotten after a week', async () => {
   const first = desk();
   await first.raise('run_late', 'job-1');

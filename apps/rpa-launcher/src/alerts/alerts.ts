@@ -36,9 +36,9 @@ export function createAlerts(options: AlertsOptions): Alerts {
 
 class MailedAlerts implements Alerts {
   readonly #options: AlertsOptions;
-  /** By kind and key; read once, then written through. */
+  /** By kind and key; read at the start and when the turn comes, then written through. */
   readonly #marks = new Map<string, AlertMark>();
-  readonly #loading: Promise<void>;
+  #loading: Promise<void>;
   readonly #sending = new Map<string, Promise<RaiseResult>>();
   /** When mails went out, within the last hour. */
   readonly #mailedAt: number[] = [];
@@ -80,6 +80,10 @@ class MailedAlerts implements Alerts {
     await this.#mail(recoveryMail(mark, policy, { facts, now: clock.now(), zone }));
   }
 
+  reread(): void {
+    this.#loading = this.#loading.then(() => this.#load());
+  }
+
   async current(): Promise<readonly AlertMark[]> {
     await this.#loading;
     return [...this.#marks.values()].toSorted((a, b) => b.lastRaisedAt - a.lastRaisedAt);
@@ -95,7 +99,9 @@ class MailedAlerts implements Alerts {
   async #load(): Promise<void> {
     const { marks, policies, clock, log } = this.#options;
     try {
-      for (const mark of await marks.all()) {
+      const stored = await marks.all();
+      this.#marks.clear();
+      for (const mark of stored) {
         if (isForgotten(mark, policies[mark.kind], clock.now()))
           await marks.remove(mark.kind, mark.key);
         else this.#marks.set(markId(mark), mark);

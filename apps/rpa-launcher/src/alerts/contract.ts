@@ -11,6 +11,8 @@ export interface Alerts {
   raise(alert: Alert): Promise<RaiseResult>;
   /** It is over, or went well. Sends the mail of recovery where the kind has one. Costs nothing if nothing was raised. */
   clear(kind: AlertKind, key: string, facts?: Facts): Promise<void>;
+  /** Another launcher may have told and cleared much: the stored marks count, from the next raise on. */
+  reread(): void;
   /** What is raised and not cleared, newest first. */
   current(): Promise<readonly AlertMark[]>;
   /** Waits for what is being sent. */

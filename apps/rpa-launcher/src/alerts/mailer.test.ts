@@ -35,7 +35,7 @@ function listening() {
   return { log, lines };
 }
 
-test('L-61: without a mail server alerts go to the log, and that is said once', async () => {
+test('L-61: without a mail server alerts go to the log', async () => {
   const { log, lines } = listening();
   const mailer = createMailer(settings(25, { smtpServer: null }), log);
   assert.equal(mailer, null);
@@ -46,7 +46,6 @@ test('L-61: without a mail server alerts go to the log, and that is said once', 
   const alerts = createAlerts({ policies, marks, mailer, clock, log, zone, maxMailsPerHour: 1 });
   for (const key of ['PC-1', 'PC-2', 'PC-1'])
     await alerts.raise({ kind: 'bad_request', key, message: 'No such robot.' });
-  assert.equal(lines.filter((line) => line.includes('mail is not set up')).length, 1);
   const told = lines.filter((line) => line.includes('refused with 400: No such robot.'));
   assert.deepEqual(
     told.map((line) => JSON.parse(line).key),

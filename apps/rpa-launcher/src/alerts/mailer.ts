@@ -16,13 +16,10 @@ export type MailSettings = Pick<
 
 const timeoutMs = 20_000;
 
-/** @returns null where mail is not set up, which is said once */
+/** @returns null where mail is not set up */
 export function createMailer(settings: MailSettings, log: Log): Mailer | null {
   const { smtpServer: host, smtpPort: port, mailFrom: from, mailTo: to, smtpUser } = settings;
-  if (host === null || from === null || to === null) {
-    log.warn('mail is not set up: alerts go to the log only; set EMAIL_SMTP_SERVER to mail them');
-    return null;
-  }
+  if (host === null || from === null || to === null) return null;
   const begunWithTls = port === 465;
   const transporter = createTransport({
     host,

@@ -17,6 +17,7 @@ function recording() {
     clear: async (kind) => {
       if (raisedKinds.delete(kind)) told.push(`clear ${kind}`);
     },
+    reread: () => {},
     current: async () => [],
     close: async () => {},
   };

@@ -10,11 +10,13 @@ import { isSame, jobHeader, jobIn, signedJob } from './signature.ts';
 
 const keyHeader = 'x-authorization';
 
-/** Ids may be numbers or texts; what else is said is kept as it came. */
-const callbackBody = z.looseObject({
-  deploymentId: z.string().min(1).max(50),
-  status: z.string().min(1).max(50),
-});
+/** Controls, as zeros, have no place in the columns that this goes into. */
+const word = z
+  .string()
+  .max(50)
+  .regex(/^\P{Cc}+$/u);
+/** What else is said is kept as it came. */
+const callbackBody = z.looseObject({ deploymentId: word, status: word });
 
 export interface CallbackRequest {
   /** Names in lower case. */

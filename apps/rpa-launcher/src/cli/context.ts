@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
-import type { ApplicationCommand, CommandContext } from 'capataz/server';
+import { type ApplicationCommand, type CommandContext, UsageError } from 'capataz/server';
+import { z } from 'zod';
 import type { LauncherSettings } from '../config/settings.ts';
 import { type settings as declared, storedSettings, tablesPlace } from '../declared.ts';
 import type { Moment } from '../tables/assignments.ts';
@@ -53,6 +54,34 @@ export function show(
     columns.map((column) => column.toUpperCase()),
     cells.map((row) => columns.map((column) => text(row.get(column)))),
   );
+}
+
+export const onOff = z.enum(['on', 'off'], 'must be on or off').transform((word) => word === 'on');
+export const wholeNumber = z
+  .string()
+  .regex(/^-?\d+$/, 'must be a whole number')
+  .transform(Number);
+
+/** @throws UsageError that names the option */
+export function read<T extends z.ZodType>(schema: T, options: unknown): z.output<T> {
+  const parsed = schema.safeParse(options);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const option = String(issue?.path[0]).replaceAll(
+    /[A-Z]/g,
+    (letter) => `-${letter.toLowerCase()}`,
+  );
+  throw new UsageError(`--${option}: ${issue?.message}`);
+}
+
+/** @throws UsageError where something is to be changed and nobody says what */
+export function refuseNameless(
+  command: string,
+  what: string,
+  options: Readonly<Record<string, unknown>>,
+): void {
+  const given = Object.values(options).some((value) => value !== undefined);
+  if (given) throw new UsageError(`${command}: name the ${what}`);
 }
 
 /** Every word of a list that was written with commas or given apart. */

@@ -22,10 +22,21 @@ interface Seen {
 export async function diagnose(tables: Tables, seen: Seen): Promise<Section[]> {
   const isMeant = (host: string | null): boolean =>
     seen.device === null || hostOf(host ?? '') === hostOf(seen.device);
+  const running = new Map(
+    seen.open
+      .filter(({ state }) => state !== 'PENDIENTE')
+      .map(({ id, state, input }) => [
+        hostOf(input.device),
+        `${input.robot} is ${state} there (${id})`,
+      ]),
+  );
   const sections: Section[] = [
     { question: 'Why are robots not deployed?', answers: await notDeployed(tables, seen, isMeant) },
     { question: 'Why are states not updated?', answers: await notUpdated(tables, seen, isMeant) },
-    { question: 'Which devices refuse with 412?', answers: await refusing(tables, isMeant) },
+    {
+      question: 'Which devices refuse with 412?',
+      answers: await refusing(tables, running, isMeant),
+    },
     { question: 'Which assignments are gone?', answers: await gone(tables, isMeant) },
   ];
   return sections.map(({ question, answers }) => ({
@@ -48,10 +59,9 @@ async function cycleAnswer({ db, settings, moment }: Tables, name: string, every
   return ago > 3 * everyMs + 60_000 ? [`${name} ran last at ${last}: does the launcher run?`] : [];
 }
 
-async function notDeployed(tables: Tables, { verdicts }: Seen, isMeant: IsMeant) {
-  const { db, settings, moment } = tables;
-  const window = pauseOf(settings)?.at(moment.now) ?? null;
-  const trouble = await db
+/** What keeps all cycles from their work. */
+async function trouble({ db }: Tables): Promise<string[]> {
+  const alerts = await db
     .selectFrom('Avisos')
     .select('Mensaje')
     .where('Tipo', 'in', [
@@ -61,10 +71,16 @@ async function notDeployed(tables: Tables, { verdicts }: Seen, isMeant: IsMeant)
       'cycle_failed',
     ])
     .execute();
+  return alerts.map(({ Mensaje }) => Mensaje);
+}
+
+async function notDeployed(tables: Tables, { verdicts }: Seen, isMeant: IsMeant) {
+  const { settings, moment } = tables;
+  const window = pauseOf(settings)?.at(moment.now) ?? null;
   return [
     ...(window === null ? [] : [`deployments pause until ${inZone(window.end, settings.zone)}`]),
     ...(await cycleAnswer(tables, 'desplegador', settings.deployIntervalMs)),
-    ...trouble.map(({ Mensaje }) => Mensaje),
+    ...(await trouble(tables)),
     ...verdicts
       .filter(({ Ahora, Equipo }) => Ahora === 'no' && isMeant(Equipo))
       .map(({ Robot, Equipo, Motivo }) => `${Robot} on ${Equipo}: ${Motivo}`),
@@ -78,6 +94,7 @@ async function notUpdated(tables: Tables, { open }: Seen, isMeant: IsMeant) {
   );
   return [
     ...(await cycleAnswer(tables, 'conciliador', settings.reconcileIntervalMs)),
+    ...(await trouble(tables)),
     ...running.flatMap(({ id, state, input, record }) => {
       const where = `${input.robot} on ${input.device} (${id})`;
       if (state === 'SIN_CONFIRMAR')
@@ -101,7 +118,11 @@ function isOdd(state: string): boolean {
   return state === 'UNKNOWN' || state === 'SIN_CONFIRMAR';
 }
 
-async function refusing({ db, settings }: Tables, isMeant: IsMeant) {
+async function refusing(
+  { db, settings }: Tables,
+  running: ReadonlyMap<string, string>,
+  isMeant: IsMeant,
+) {
   const alerts = await db
     .selectFrom('Avisos')
     .selectAll()
@@ -115,8 +136,10 @@ async function refusing({ db, settings }: Tables, isMeant: IsMeant) {
       device === undefined
         ? 'the device is unknown'
         : `${device.EstadoA360 ?? 'no state'}, license ${device.Licencia ?? 'none'}, ${device.Activo_SAM === 1 ? 'switched on' : 'switched off'}`;
+    const times = Veces === 1 ? 'one cycle' : `${Veces} cycles in a row`;
+    const run = running.get(Clave);
     return [
-      `${Clave}: ${Veces} cycles, last at ${inZone(UltimoUtc, settings.zone)}; ${facts}; ${Mensaje}`,
+      `${Clave}: ${times}, last at ${inZone(UltimoUtc, settings.zone)}; ${facts}${run === undefined ? '' : `; ${run}`}; ${Mensaje}`,
     ];
   });
 }

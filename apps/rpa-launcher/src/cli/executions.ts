@@ -5,28 +5,43 @@ import { z } from 'zod';
 import { Executions } from '../cycles/executions.ts';
 import { blueprintName } from '../execution/blueprint.ts';
 import { type ExecutionInput, hostOf } from '../execution/record.ts';
+import { ownStates, rowStates } from '../execution/states.ts';
 import { idleAssignments } from '../planning/idle.ts';
-import { localText } from '../planning/local-time.ts';
-import type { OpenExecution } from '../planning/model.ts';
+import { hourText, localText } from '../planning/local-time.ts';
+import { type OpenExecution, slotKey } from '../planning/model.ts';
 import { pauseOf } from '../planning/pause.ts';
 import { plan } from '../planning/plan.ts';
+import { forgetFailures } from '../tables/failures.ts';
 import { readPlanTables } from '../tables/plan-tables.ts';
 import { deviceNamed, robotNamed } from '../tables/switches.ts';
 import {
   type CommandParts,
   type LauncherCommand,
+  read,
   show,
   type Tables,
+  wholeNumber,
   withTables,
 } from './context.ts';
 import { checkInput } from './masters.ts';
 
+const state = z
+  .string()
+  .transform((word) => word.toUpperCase())
+  .superRefine((word, context) => {
+    if (rowStates.includes(word)) return;
+    context.addIssue(
+      ownStates.some((own) => own === word)
+        ? `${word} is in no row of Ejecuciones; jobs list --state ${word} shows them`
+        : `"${word}" is none of ${rowStates.join(', ')}`,
+    );
+  });
 const filter = z.object({
-  state: z.string().optional(),
+  state: state.optional(),
   robot: z.string().optional(),
   device: z.string().optional(),
   history: z.boolean().default(false),
-  limit: z.coerce.number().int().positive().default(50),
+  limit: wholeNumber.refine((count) => count > 0, 'must be at least 1').default(50),
 });
 
 export function executionsCommand(parts: CommandParts): LauncherCommand {
@@ -43,7 +58,7 @@ export function executionsCommand(parts: CommandParts): LauncherCommand {
     ],
     run: (context) =>
       withTables(context, parts, async ({ db }) => {
-        const given = filter.parse(context.options);
+        const given = read(filter, context.options);
         const { state, history, limit } = given;
         const robot = given.robot === undefined ? null : await robotNamed(db, given.robot);
         const device = given.device === undefined ? null : await deviceNamed(db, given.device);
@@ -62,7 +77,11 @@ export function executionsCommand(parts: CommandParts): LauncherCommand {
           .limit(limit)
           .execute();
         const columns = ['JobId', 'Robot', 'Equipo', 'Hora', 'FechaInicio', 'FechaFin', 'Estado'];
-        show(context, [...columns, 'InicioEnPausa', 'Motivo'], rows);
+        const shown = rows.map((row) => ({
+          ...row,
+          Hora: row.Hora === null ? null : hourText(row.Hora),
+        }));
+        show(context, [...columns, 'InicioEnPausa', 'Motivo'], shown);
       }),
   };
 }
@@ -74,9 +93,10 @@ export function executablesCommand(parts: CommandParts): LauncherCommand {
     run: ({ client, ...context }) =>
       withTables(context, parts, async (tables) => {
         const { verdicts } = await verdictsNow(tables, client);
-        const [host] = context.arguments;
+        const [name] = context.arguments;
+        const device = name === undefined ? null : await deviceNamed(tables.db, name);
         const shown = verdicts.filter(
-          ({ Equipo }) => host === undefined || hostOf(Equipo) === hostOf(host),
+          ({ Equipo }) => device === null || hostOf(Equipo) === hostOf(device.Equipo),
         );
         show(context, ['Robot', 'Equipo', 'Origen', 'Hora', 'Ahora', 'Motivo'], shown);
       }),
@@ -102,13 +122,32 @@ export async function verdictsNow({ db, settings, moment }: Tables, client: Clie
     knowsConnections: settings.isSyncEnabled,
     started: new Set<string>(),
   };
-  const { deploys, waits } = plan(input);
+  const byCalendar = plan({ ...input, executed: new Set() }).starts;
+  const over = await endedSlots(executions, byCalendar);
+  const started = new Set(over.map((one) => slotKey(one.input)));
+  const { deploys, waits } = plan({ ...input, started });
   const verdicts: ShownVerdict[] = [
+    ...open
+      .filter(({ state }) => state !== 'PENDIENTE')
+      .map((one) => verdict(one.input, `it is ${one.state} (${one.id})`)),
+    ...over.map((one) => verdict(one.input, one.reason)),
     ...deploys.map((one) => verdict(one.input, null)),
     ...waits.map((one) => verdict(one.input, one.reason)),
     ...idleAssignments(input).map((one) => verdict(one.input, one.reason)),
   ];
   return { verdicts, open };
+}
+
+/** Slots that are due by the calendar alone: their job has ended. */
+async function endedSlots(executions: Executions, due: readonly ExecutionInput[]) {
+  const found = await Promise.all(
+    due.map(async (input) => {
+      const job = await executions.ofSlot(input);
+      if (job === null) return [];
+      return [{ input, reason: `its run of ${input.hour} is over: ${job.state} (${job.id})` }];
+    }),
+  );
+  return found.flat();
 }
 
 function verdict(input: ExecutionInput, reason: string | null): ShownVerdict {
@@ -130,9 +169,11 @@ export function runNowCommand(parts: CommandParts): LauncherCommand {
       withTables(context, parts, async ({ db, moment, by }) => {
         const [robotName = '', host = ''] = context.arguments;
         const { input } = runOptions.parse(context.options);
-        if (input !== undefined) checkInput(input);
+        if (input !== undefined) checkInput('--input', input);
         const robot = await robotNamed(db, robotName);
         const device = await deviceNamed(db, host);
+        // Whoever wants it now knows better than its last failures.
+        await forgetFailures(db, { robotId: robot.RobotId, device: device.Equipo });
         const executions = new Executions();
         executions.connect(() => client);
         const [jobId] = await executions.start([
@@ -206,8 +247,16 @@ export function executionNamed(open: readonly OpenExecution[], text: string): Op
       (hostOf(input.device) === hostOf(text) && state !== 'PENDIENTE'),
   );
   const [one, another] = found;
-  if (one === undefined)
-    throw new CapatazError('JOB_NOT_FOUND', `no open ${blueprintName} is known as "${text}"`);
+  if (one === undefined) {
+    const waiting = open.filter(({ input }) => hostOf(input.device) === hostOf(text));
+    throw new CapatazError(
+      'JOB_NOT_FOUND',
+      waiting.length === 0
+        ? `no open ${blueprintName} is known as "${text}"`
+        : `nothing runs on ${text}; what waits there has to be named: ${waiting.map(({ id }) => id).join(', ')}`,
+      { hint: '`capataz-rpa executables` shows what runs and what waits.' },
+    );
+  }
   if (another !== undefined)
     throw new UsageError(`"${text}" names several: ${found.map(({ id }) => id).join(', ')}`);
   return one;

@@ -10,21 +10,22 @@ import {
   robotNamed,
   unassignDevices,
 } from '../tables/switches.ts';
-import { type CommandParts, type LauncherCommand, show, withTables, words } from './context.ts';
-
-const onOff = z.enum(['on', 'off']).transform((word) => word === 'on');
-
-function read<T extends z.ZodType>(schema: T, options: unknown): z.output<T> {
-  const parsed = schema.safeParse(options);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new UsageError(`--${issue?.path.join('.')}: ${issue?.message}`);
-}
+import {
+  type CommandParts,
+  type LauncherCommand,
+  onOff,
+  read,
+  refuseNameless,
+  show,
+  wholeNumber,
+  withTables,
+  words,
+} from './context.ts';
 
 const robotOptions = z.object({
   active: onOff.optional(),
   online: onOff.optional(),
-  priority: z.coerce.number().int().optional(),
+  priority: wholeNumber.optional(),
   params: z.string().optional(),
 });
 
@@ -43,9 +44,10 @@ export function robotsCommand(parts: CommandParts): LauncherCommand {
       withTables(context, parts, async ({ db, moment, by }) => {
         const [name] = context.arguments;
         const change = read(robotOptions, context.options);
-        if (name !== undefined) {
+        if (name === undefined) refuseNameless('robots', 'robot', change);
+        else {
           const { active, online, priority, params } = change;
-          if (params !== undefined && params !== '') checkInput(params);
+          if (params !== undefined && params !== '') checkInput('--params', params);
           const robot = await robotNamed(db, name);
           await changeRobot(
             db,
@@ -67,14 +69,18 @@ export function robotsCommand(parts: CommandParts): LauncherCommand {
   };
 }
 
-/** @throws UsageError */
-export function checkInput(json: string): void {
+/** @throws UsageError that names the option */
+export function checkInput(option: string, json: string): void {
   try {
     parseBotInput(json);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
+    const where =
+      error instanceof z.ZodError
+        ? error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ')
+        : problem;
     throw new UsageError(
-      `this is no bot input like {"in_NumRepeticion":{"type":"NUMBER","number":"3"}}: ${problem}`,
+      `${option}: is no bot input like {"in_NumRepeticion":{"type":"NUMBER","number":"3"}}: ${where}`,
     );
   }
 }
@@ -96,7 +102,9 @@ export function devicesCommand(parts: CommandParts): LauncherCommand {
     run: (context) =>
       withTables(context, parts, async ({ db, moment, by }) => {
         const [name] = context.arguments;
-        const { active, pool } = read(deviceOptions, context.options);
+        const change = read(deviceOptions, context.options);
+        const { active, pool } = change;
+        if (name === undefined) refuseNameless('devices', 'device', change);
         const device = name === undefined ? null : await deviceNamed(db, name);
         if (device !== null && (active !== undefined || pool !== undefined))
           await changeDevice(
@@ -132,8 +140,8 @@ export function devicesCommand(parts: CommandParts): LauncherCommand {
 
 const assignOptions = z.object({
   pool: z.string().optional(),
-  reserved: z.boolean().default(false),
-  remove: z.boolean().default(false),
+  reserved: z.boolean().optional(),
+  remove: z.boolean().optional(),
 });
 
 export function assignCommand(parts: CommandParts): LauncherCommand {
@@ -150,11 +158,14 @@ export function assignCommand(parts: CommandParts): LauncherCommand {
     run: (context) =>
       withTables(context, parts, async ({ db, moment, by }) => {
         const [name, ...hosts] = context.arguments;
-        if (name !== undefined) {
-          const { pool, reserved, remove } = read(assignOptions, context.options);
+        const change = read(assignOptions, context.options);
+        const robot = name === undefined ? null : await robotNamed(db, name);
+        if (robot === null) refuseNameless('assign', 'robot', change);
+        else {
+          const { pool, reserved = false, remove = false } = change;
+          const { RobotId } = robot;
           const devices = pool === undefined ? words(hosts) : await devicesOfPool(db, pool);
           if (devices.length === 0) throw new UsageError('assign: name the devices, or a --pool');
-          const { RobotId } = await robotNamed(db, name);
           const count = remove
             ? await unassignDevices(db, RobotId, { devices, by, ...moment })
             : await assignDevices(db, RobotId, { devices, isReserved: reserved, by, ...moment });
@@ -166,6 +177,7 @@ export function assignCommand(parts: CommandParts): LauncherCommand {
           .innerJoin('Equipos as e', 'e.EquipoId', 'a.EquipoId')
           .select(['r.Robot', 'e.Equipo', 'a.EsProgramado', 'a.Reservado', 'a.ProgramacionId'])
           .select(['a.AsignadoPor', 'a.FechaAsignacion'])
+          .$if(robot !== null, (query) => query.where('a.RobotId', '=', robot?.RobotId ?? 0))
           .orderBy('r.Robot')
           .orderBy('e.Equipo')
           .execute();

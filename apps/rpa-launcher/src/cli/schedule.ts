@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { UsageError } from 'capataz/server';
 import { z } from 'zod';
+import { hourText } from '../planning/local-time.ts';
 import {
   createSchedule,
+  devicesOfSchedules,
   type NewSchedule,
   removeSchedule,
   switchSchedule,
@@ -12,14 +14,16 @@ import {
   type CommandParts,
   type Context,
   type LauncherCommand,
+  read,
   show,
   type Tables,
+  wholeNumber,
   withTables,
   words,
 } from './context.ts';
 import { exportSchedules, importSchedules } from './csv.ts';
 
-const number = z.coerce.number().int().optional();
+const number = wholeNumber.optional();
 const text = z.string().min(1).optional();
 const options = z.object({
   robot: text,
@@ -98,9 +102,15 @@ async function list(context: Context, { db }: Tables): Promise<void> {
     .select(['r.Robot'])
     .orderBy('p.ProgramacionId')
     .execute();
-  const shown = rows.map((row) => ({ ...row, Cuando: whenOf(row) }));
-  const columns = ['ProgramacionId', 'Robot', 'TipoProgramacion', 'HoraInicio', 'Tolerancia'];
-  show(context, [...columns, 'Cuando', 'Activo'], shown);
+  const devices = await devicesOfSchedules(db);
+  const shown = rows.map((row) => ({
+    ...row,
+    Equipos: (devices.get(row.ProgramacionId) ?? []).join(',') || null,
+    HoraInicio: hourText(row.HoraInicio),
+    Cuando: whenOf(row),
+  }));
+  const columns = ['ProgramacionId', 'Robot', 'Equipos', 'TipoProgramacion', 'HoraInicio'];
+  show(context, [...columns, 'Tolerancia', 'Cuando', 'Activo'], shown);
 }
 
 function whenOf(row: NewSchedule): string {
@@ -112,22 +122,29 @@ function whenOf(row: NewSchedule): string {
     Especifica: row.FechaEspecifica,
     RangoMensual: range ?? `últimos ${row.UltimosDiasMes}`,
   };
-  const when = String(days[row.TipoProgramacion] ?? '-');
-  return row.EsCiclico === 1 ? `${when}, cíclica hasta ${row.HoraFin ?? '24:00'}` : when;
+  const { HoraFin: end, IntervaloEntreEjecuciones: minutes } = row;
+  const { FechaInicioVentana: first, FechaFinVentana: last } = row;
+  return [
+    String(days[row.TipoProgramacion] ?? '-'),
+    ...(row.EsCiclico === 1 ? [`cíclica hasta ${end === null ? '24:00' : hourText(end)}`] : []),
+    ...(row.EsCiclico === 1 && minutes !== null ? [`${minutes} min tras cada fin`] : []),
+    ...(first === null ? [] : [`desde ${first}`]),
+    ...(last === null ? [] : [`hasta ${last}`]),
+  ].join(', ');
 }
 
 async function add(context: Context, { db, moment, by }: Tables): Promise<void> {
-  const given = options.safeParse(context.options);
-  if (!given.success) throw new UsageError(`schedule add: ${given.error.issues[0]?.message}`);
-  const { robot, devices, pool, at } = given.data;
+  const given = read(options, context.options);
+  const { robot, devices, pool, at } = given;
   if (robot === undefined) throw new UsageError('schedule add: --robot is missing');
   if (at === undefined) throw new UsageError('schedule add: --at is missing');
   const hosts = pool === undefined ? words([devices ?? '']) : await devicesOfPool(db, pool);
-  const { RobotId } = await robotNamed(db, robot);
-  const schedule = newSchedule(given.data, RobotId, at);
+  const { RobotId, Robot, EsOnline } = await robotNamed(db, robot);
+  const schedule = newSchedule(given, RobotId, at);
   const id = await createSchedule(db, { schedule, devices: hosts, by }, moment);
   if (context.asJson) return context.print.json({ ProgramacionId: id });
-  context.print.line(String(id));
+  context.print.line(`schedule ${id}: ${Robot} on ${hosts.join(', ')}`);
+  if (EsOnline === 1) context.print.line(`${Robot} is not online any more: it has a schedule`);
 }
 
 function newSchedule(given: Options, RobotId: number, at: string): NewSchedule {
@@ -150,11 +167,25 @@ function newSchedule(given: Options, RobotId: number, at: string): NewSchedule {
   };
 }
 
-function typeOf({ days, day, date, fromDay, lastDays }: Options): string {
-  if (days !== undefined) return 'Semanal';
-  if (day !== undefined) return 'Mensual';
-  if (date !== undefined) return 'Especifica';
-  return fromDay !== undefined || lastDays !== undefined ? 'RangoMensual' : 'Diaria';
+/** Which options make a schedule what it is; without any of them it is a daily one. */
+function typeOf({ days, day, date, fromDay, toDay, lastDays }: Options): string {
+  const given = [
+    { option: '--days', type: 'Semanal', isGiven: days !== undefined },
+    { option: '--day', type: 'Mensual', isGiven: day !== undefined },
+    { option: '--date', type: 'Especifica', isGiven: date !== undefined },
+    {
+      option: '--from-day',
+      type: 'RangoMensual',
+      isGiven: fromDay !== undefined || toDay !== undefined,
+    },
+    { option: '--last-days', type: 'RangoMensual', isGiven: lastDays !== undefined },
+  ].filter(({ isGiven }) => isGiven);
+  const [one, another] = given;
+  if (one !== undefined && another !== undefined)
+    throw new UsageError(
+      `schedule add: ${one.option} and ${another.option} do not go together: make two schedules`,
+    );
+  return one?.type ?? 'Diaria';
 }
 
 function numberOf(argument: string | undefined): number {
@@ -182,7 +213,16 @@ async function remove({ print }: Context, { db, moment, by }: Tables, argument?:
 
 async function load(context: Context, { db, moment, by }: Tables, file?: string): Promise<void> {
   if (file === undefined) throw new UsageError('schedule import: the file is missing');
-  const ids = await importSchedules(db, { text: readFileSync(file, 'utf8'), file, by, ...moment });
+  const ids = await importSchedules(db, { text: readText(file), file, by, ...moment });
   if (context.asJson) return context.print.json(ids);
-  context.print.line(`${ids.length} schedules: ${ids.join(', ')}`);
+  context.print.line(`schedules that were made: ${ids.join(', ')}`);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`schedule import: ${file}: ${problem}`);
+  }
 }

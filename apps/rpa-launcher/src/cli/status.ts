@@ -3,6 +3,8 @@ import { Executions } from '../cycles/executions.ts';
 import { activeStates } from '../execution/states.ts';
 import { pauseOf } from '../planning/pause.ts';
 import { restoreAssignment } from '../tables/assignments.ts';
+import { leaseName } from '../tables/cycles.ts';
+import { deviceNamed } from '../tables/switches.ts';
 import { type CommandParts, type LauncherCommand, show, withTables } from './context.ts';
 import { diagnose } from './diagnose.ts';
 import { inZone, verdictsNow } from './executions.ts';
@@ -16,7 +18,9 @@ export function statusCommand(parts: CommandParts): LauncherCommand {
         const executions = new Executions();
         executions.connect(() => client);
         const open = await executions.open();
-        const cycles = await db.selectFrom('Ciclos').selectAll().orderBy('Ciclo').execute();
+        const rows = await db.selectFrom('Ciclos').selectAll().orderBy('Ciclo').execute();
+        const lease = rows.find(({ Ciclo }) => Ciclo === leaseName);
+        const cycles = rows.filter((one) => one !== lease);
         const devices = await db
           .selectFrom('Equipos')
           .select(['Activo_SAM', 'Conectado'])
@@ -25,6 +29,9 @@ export function statusCommand(parts: CommandParts): LauncherCommand {
         const window = pauseOf(settings)?.at(moment.now) ?? null;
         const states = Object.entries(Object.groupBy(open, ({ state }) => state));
         const document = {
+          ...(lease === undefined
+            ? {}
+            : { turno: lease.HastaUtc < moment.now ? null : lease.Duenio }),
           pausa: window === null ? null : inZone(window.end, settings.zone),
           equipos: {
             total: devices.length,
@@ -49,6 +56,7 @@ export function statusCommand(parts: CommandParts): LauncherCommand {
         const { equipos } = document;
         context.print.fields([
           ['pausa', document.pausa === null ? 'no' : `hasta ${document.pausa}`],
+          ...(lease === undefined ? [] : [['turno', document.turno ?? '-'] as [string, string]]),
           [
             'equipos',
             `${equipos.total}, activos ${equipos.activos}, conectados ${equipos.conectados}`,
@@ -118,8 +126,9 @@ export function diagnoseCommand(parts: CommandParts): LauncherCommand {
     run: ({ client, ...context }) =>
       withTables(context, parts, async (tables) => {
         const { verdicts, open } = await verdictsNow(tables, client);
-        const [device] = context.arguments;
-        const sections = await diagnose(tables, { verdicts, open, device: device ?? null });
+        const [name] = context.arguments;
+        const device = name === undefined ? null : (await deviceNamed(tables.db, name)).Equipo;
+        const sections = await diagnose(tables, { verdicts, open, device });
         if (context.asJson) return context.print.json(sections);
         for (const { question, answers } of sections) {
           context.print.line(context.print.style('bold', question));

@@ -1,24 +1,23 @@
-import type { EffectiveSettings } from '../config/merge.ts';
+import { type FoundSettings, wrongSettings } from '../config/merge.ts';
 import { showSettings } from '../config/show.ts';
-import { type LauncherCommand, show, withTables } from './context.ts';
+import { storedSettings, tablesPlace } from '../declared.ts';
+import { openDatabase } from '../tables/database.ts';
+import { type LauncherCommand, show } from './context.ts';
 
-/** Every variable of the launcher with its effective value and where that comes from. */
+/** Every variable of the launcher with its effective value and where that is from; then what is wrong with them. */
 export function variablesCommand(
-  read: (stored: Readonly<Record<string, string>>) => EffectiveSettings,
+  find: (stored: Readonly<Record<string, string>>) => FoundSettings,
 ): LauncherCommand {
   return {
     name: 'variables',
     description: 'Show every variable of the launcher, its effective value and its source.',
     needsServer: false,
-    run: (context) => {
-      let found: EffectiveSettings | null = null;
-      const settings = (stored: Readonly<Record<string, string>>) => {
-        found = read(stored);
-        return found.values;
-      };
-      return withTables(context, { now: () => 0, settings }, async () => {
-        if (found !== null) show(context, ['variable', 'value', 'source'], showSettings(found));
-      });
+    run: async (context) => {
+      const database = await openDatabase(tablesPlace(context.config, context.settings));
+      const stored = await storedSettings(database).finally(() => database.close());
+      const found = find(stored);
+      show(context, ['variable', 'value', 'source'], showSettings(found));
+      if (found.problems.length > 0) throw wrongSettings(found.problems);
     },
   };
 }

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { CapatazError } from 'capataz';
+import { tablesPlace } from '../declared.ts';
 import { readEnvFile } from './env-file.ts';
-import { databaseSource, mergeSettings, type SettingSource } from './merge.ts';
+import { databaseSource, findSettings, mergeSettings, type SettingSource } from './merge.ts';
 import { variables } from './settings.ts';
 import { showSettings } from './show.ts';
 import type { Variable } from './variable.ts';
@@ -178,9 +179,11 @@ test('L-54: every problem is told at once, and what must be there is asked for',
   const nothing = (): unknown => mergeSettings([]);
   assert.throws(nothing, (error) => {
     assert.ok(error instanceof CapatazError);
-    const [url, user] = error.message.split('\n');
+    const [url, user, key] = error.message.split('\n');
     assert.match(url ?? '', /^AA_CR_URL: is missing/);
     assert.match(user ?? '', /^AA_CR_USER: is missing/);
+    assert.match(key ?? '', /^AA_CR_API_KEY: is missing, and so is AA_CR_PWD/);
+    assert.match(String(error.details?.hint), /capataz-rpa variables/);
     return true;
   });
   assert.deepEqual(problemsOf({ LANZADOR_MAX_WORKERS: 'ten', LANZADOR_HABILITAR_SYNC: 'maybe' }), [
@@ -238,4 +241,30 @@ test('a .env file that was named must be there; the usual one need not', () => {
   const path = join(folder, 'none.env');
   assert.throws(() => readEnvFile(path, { isNamed: true }), /none\.env does not exist/);
   assert.deepEqual(readEnvFile(path, { isNamed: false }).values, {});
+});
+
+test('a line of the .env file that sets nothing is told with its number, and nothing of a secret', () => {
+  const file = envFile(
+    'AA_CR_USER=sam\nAA_CR_PWD hunter2\n\n# fine\nexport LOG_LEVEL=INFO\nEMAIL_FROM="a\nb c"\nhello\n',
+  );
+  assert.deepEqual(file.problems, [
+    `${file.name} line 2: "AA_CR_PWD…" is no NAME=value`,
+    `${file.name} line 8: "hello…" is no NAME=value`,
+  ]);
+  assert.throws(() => mergeSettings([file]), /line 2: .*\n.*line 8: .*\nAA_CR_URL: is missing/);
+});
+
+test('settings that are wrong are shown as they were written, beside what is wrong with them', () => {
+  const found = findSettings([{ name: '.env', values: { ...least, LANZADOR_MAX_WORKERS: 'ten' } }]);
+  assert.equal(found.problems.length, 1);
+  const row = showSettings(found).find(({ variable }) => variable === 'LANZADOR_MAX_WORKERS');
+  assert.partialDeepStrictEqual(row, { value: 'ten', source: '.env' });
+});
+
+test('tables that are neither PostgreSQL nor in the data folder are refused rather than made anew', () => {
+  const place = (databaseUrl: string | null) => tablesPlace({ dataDir: 'data' }, { databaseUrl });
+  assert.equal(place(null), join('data', 'rpa.sqlite'));
+  assert.match(place('postgres://localhost/sam'), /^postgres:/);
+  for (const wrong of ['sam', 'mysql://localhost/sam', 'postgres:/localhost/sam'])
+    assert.throws(() => place(wrong), /database_url: must begin with postgres:\/\//);
 });

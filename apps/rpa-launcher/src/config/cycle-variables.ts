@@ -110,7 +110,7 @@ export const cycleVariables = {
     default: '3',
     range: [0, 10_000],
     meaning:
-      'More assignments than these are not taken away in one deploy cycle: then the fault is elsewhere.',
+      'More assignments than these are not taken away in one deploy cycle, nor one by one with no deployment accepted in between: then the fault is elsewhere.',
   },
   maxSyncChangePercent: {
     name: 'LANZADOR_SYNC_CAMBIO_MAX_PORC',

@@ -17,8 +17,22 @@ export function readEnvFile(
   }
   try {
     // Notepad begins files with a mark, which would belong to the first name.
-    return { name: path, values: parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')) };
+    const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    return { name: path, values: parse(text), problems: strayLines(path, text) };
   } catch (error) {
     throw new CapatazError('CONFIG_INVALID', `${path} cannot be read: ${error}`, {}, error);
   }
+}
+
+/** Lines that set nothing, and would be passed over. What follows the first word may be a secret. */
+function strayLines(path: string, text: string): string[] {
+  // Quoted values may have several lines.
+  const short = text.replaceAll(/=\s*(["'`])(?:\\.|(?!\1)[^\\])*\1/g, (value) =>
+    '='.concat(value.replaceAll(/[^\n]/g, '')),
+  );
+  return short.split(/\r?\n/).flatMap((line, index) => {
+    if (/^\s*(?:#.*)?$|^\s*(?:export\s+)?[\w.-]+(?:\s*=|:\s)/.test(line)) return [];
+    const [word = ''] = line.trim().split(/[\s=]/, 1);
+    return [`${path} line ${index + 1}: ${word === '' ? '' : `"${word}…" `}is no NAME=value`];
+  });
 }

@@ -10,6 +10,8 @@ export interface SettingSource {
   readonly values: Readonly<Record<string, string | undefined>>;
   /** Values that others can read and change are no place for secrets: they are not read from there. */
   readonly isDatabase?: true;
+  /** What could not be read of it, as sentences. */
+  readonly problems?: readonly string[];
 }
 
 export interface EffectiveSettings {
@@ -34,6 +36,12 @@ interface Found {
   readonly text: string;
 }
 
+/** Right or wrong: where there are problems some values are missing, and nothing starts. */
+export interface FoundSettings extends EffectiveSettings {
+  /** Each with its source, variable and value. */
+  readonly problems: readonly string[];
+}
+
 /** The table of the seed whose rows go before environment and file. */
 export const databaseSourceName = 'ConfiguracionSistema';
 
@@ -48,7 +56,22 @@ export function databaseSource(rows: Readonly<Record<string, string>>): SettingS
  * @throws CapatazError CONFIG_INVALID with every problem: its source, variable and value
  */
 export function mergeSettings(sources: readonly SettingSource[]): EffectiveSettings {
-  const problems: string[] = [];
+  const { problems, ...effective } = findSettings(sources);
+  if (problems.length > 0) throw wrongSettings(problems);
+  return effective;
+}
+
+export function wrongSettings(problems: readonly string[]): CapatazError {
+  return new CapatazError('CONFIG_INVALID', problems.join('\n'), {
+    problems: [...problems],
+    hint: '`capataz-rpa variables` shows every variable and where it comes from.',
+  });
+}
+
+/** The same, with the problems told rather than thrown. */
+export function findSettings(sources: readonly SettingSource[]): FoundSettings {
+  const problems = sources.flatMap((source) => source.problems ?? []);
+  const wrong = new Set<Variable>();
   const warnings: string[] = [];
   const values: Record<string, ParsedValue | null> = {};
   const origins: Record<string, Origin> = {};
@@ -56,18 +79,19 @@ export function mergeSettings(sources: readonly SettingSource[]): EffectiveSetti
     const found = find(variable, sources, warnings);
     const effective = effectiveOf(variable, found);
     values[name] = effective.value;
-    if (effective.problem !== null) problems.push(effective.problem);
+    if (effective.problem !== null) {
+      problems.push(effective.problem);
+      wrong.add(variable);
+    }
     origins[name] = {
       variable: found?.variable ?? variable.name,
       source: found?.source.name ?? null,
       text: found?.text ?? variable.default,
     };
   }
-  if (problems.length === 0)
-    problems.push(...contradictions(values as unknown as LauncherSettings));
-  if (problems.length > 0)
-    throw new CapatazError('CONFIG_INVALID', problems.join('\n'), { problems });
+  problems.push(...contradictions(values as unknown as LauncherSettings, wrong));
   return {
+    problems,
     // The loop has filled every name, each by the parser of its type.
     values: values as unknown as LauncherSettings,
     origins: origins as EffectiveSettings['origins'],
@@ -102,10 +126,7 @@ function effectiveOf(
 ): { readonly value: ParsedValue | null; readonly problem: string | null } {
   const text = found?.text ?? variable.default;
   if (text === null) {
-    const problem =
-      variable.isRequired === true
-        ? `${variable.name}: is missing; ${lower(variable.meaning)}`
-        : null;
+    const problem = variable.isRequired === true ? `${variable.name}: is missing` : null;
     return { value: null, problem };
   }
   if (text === '' && variable.emptyIsNone === true) return { value: null, problem: null };
@@ -117,15 +138,11 @@ function effectiveOf(
   return { value: null, problem };
 }
 
-function lower(sentence: string): string {
-  return `${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`;
-}
-
-/** What no variable can say alone. */
-function contradictions(values: LauncherSettings): string[] {
+/** What no variable can say alone; of those that are wrong that is said already. */
+function contradictions(values: LauncherSettings, wrong: ReadonlySet<Variable>): string[] {
   const problems: string[] = [];
   const say = (variable: Variable, problem: string): void => {
-    problems.push(`${variable.name}: ${problem}`);
+    if (!wrong.has(variable)) problems.push(`${variable.name}: ${problem}`);
   };
   const { pauseStart, pauseEnd } = values;
   if (pauseStart !== null && pauseStart === pauseEnd)

@@ -14,8 +14,8 @@ const unitMs = {
   days: 86_400_000,
 } as const;
 
-const yes = ['true', '1', 'yes', 'si', 'sí', 'on'];
-const no = ['false', '0', 'no', 'off'];
+const yes: readonly string[] = ['true', '1', 'yes', 'si', 'sí', 'on'];
+const no: readonly string[] = ['false', '0', 'no', 'off'];
 
 /** `text` is neither empty nor has blanks around it. */
 export function parse(variable: Variable, text: string): Parsed {
@@ -32,9 +32,10 @@ export function parse(variable: Variable, text: string): Parsed {
     case 'hours':
     case 'days':
       return parseNumber(variable, text, { isWhole: false, factor: unitMs[variable.type] });
-    case 'boolean':
-      if (yes.includes(text.toLowerCase())) return good(true);
-      return no.includes(text.toLowerCase()) ? good(false) : bad('must be True or False');
+    case 'boolean': {
+      const value = yesOrNo(text);
+      return value === null ? bad('must be True or False') : good(value);
+    }
     case 'list':
       return parseList(text);
     case 'choice':
@@ -50,6 +51,13 @@ export function parse(variable: Variable, text: string): Parsed {
     case 'pattern':
       return parsePattern(text);
   }
+}
+
+/** Null for a word that is neither. */
+export function yesOrNo(text: string): boolean | null {
+  const word = text.toLowerCase();
+  if (yes.includes(word)) return true;
+  return no.includes(word) ? false : null;
 }
 
 function good(value: ParsedValue): Parsed {

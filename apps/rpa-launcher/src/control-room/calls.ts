@@ -23,6 +23,12 @@ export type Sent =
   /** The Control Room asked to be left alone for longer than anybody waits here. */
   | { readonly type: 'closed'; readonly retryAfterMs: number };
 
+interface Call {
+  readonly path: string;
+  readonly body: string;
+  readonly mayLeave: () => boolean;
+}
+
 /** Of slower answers nobody knows when they were dated. */
 const longestForSkewMs = 2_000;
 /** Between the tries of a call that only reads. */
@@ -47,19 +53,21 @@ export class Calls {
 
   /**
    * Once, and once more where the first answer says that the token is spent.
-   * @throws ControlRoomError of the login: then nothing was sent
+   * @param mayLeave asked at the last moment before each sending
+   * @throws ControlRoomError of the login, or where it may not leave any more: then nothing was sent
    * @throws TransportError
    */
-  async send(path: string, body: string): Promise<Sent> {
+  async send(path: string, body: string, mayLeave = (): boolean => true): Promise<Sent> {
     const { session, log } = this.#options;
     const token = await session.token();
-    const first = await this.#sendWith(token, path, body);
+    const call = { path, body, mayLeave };
+    const first = await this.#sendWith(token, call);
     const spent = tokenTrouble(first);
     if (spent === null) return first;
     log.info('the Control Room did not take the token', { path, answer: spent });
     const fresh = await session.replace(token);
     if (fresh === null) return { type: 'unauthorized', message: spent };
-    const second = await this.#sendWith(fresh, path, body);
+    const second = await this.#sendWith(fresh, call);
     const trouble = tokenTrouble(second);
     return trouble === null ? second : { type: 'unauthorized', message: trouble };
   }
@@ -114,10 +122,11 @@ export class Calls {
     });
   }
 
-  async #sendWith(token: Token, path: string, body: string): Promise<Sent> {
+  async #sendWith(token: Token, { path, body, mayLeave }: Call): Promise<Sent> {
     const { gate, transport, url, timeoutMs, clock } = this.#options;
     const closedMs = await gate.enter();
     if (closedMs !== null) return { type: 'closed', retryAfterMs: closedMs };
+    if (!mayLeave()) throw new ControlRoomError('refused', `${path}: not sent: it is too late`);
     const begun = clock.now();
     const answer = await transport.call({
       url: `${url}${path}`,

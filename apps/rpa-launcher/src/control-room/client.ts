@@ -12,6 +12,7 @@ import type {
 } from './contract.ts';
 import { ControlRoomError } from './contract.ts';
 import { deploy } from './deploy.ts';
+import { discreet } from './discreet.ts';
 import { Gate } from './gate.ts';
 import { type ListOptions, readList } from './lists.ts';
 import { type Credentials, Session } from './session.ts';
@@ -32,6 +33,8 @@ export interface ControlRoomOptions {
   /** Deployments asked about in one call. */
   readonly batchSize: number;
   readonly robots: RobotFilter;
+  /** Besides the credentials: what goes out with calls, and is told nowhere. */
+  readonly secrets?: readonly string[];
 }
 
 export interface RobotFilter {
@@ -46,10 +49,12 @@ const activityPath = '/v3/activity/list';
 
 /** A Control Room over HTTP. */
 export function createControlRoom(options: ControlRoomOptions): ControlRoom {
-  const { transport, clock, timeoutMs, log } = options;
+  const { clock, timeoutMs, log, credentials, secrets = [] } = options;
   const url = options.url.replace(/\/+$/, '');
   const refreshMs = options.tokenRefreshMs;
-  const session = new Session({ ...options, url, refreshMs });
+  const { apiKey, password } = credentials;
+  const transport = discreet(options.transport, [apiKey, password, ...secrets]);
+  const session = new Session({ ...options, transport, url, refreshMs });
   const gate = new Gate({ clock, perSecond: options.maxRequestsPerSecond });
   const calls = new Calls({ url, session, transport, gate, clock, log, timeoutMs });
   const lists: ListOptions = { ...options, calls };

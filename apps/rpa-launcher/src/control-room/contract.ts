@@ -61,6 +61,8 @@ export interface DeployOrder {
   /** `{ in_NumRepeticion: { type: 'NUMBER', number: '3' } }` */
   readonly botInput: BotInput;
   readonly callback: Callback | null;
+  /** Asked when login, rate and queue are behind and the call would leave. Default: it may. */
+  readonly mayLeave?: () => boolean;
 }
 
 export type BotInput = Readonly<Record<string, BotValue>>;

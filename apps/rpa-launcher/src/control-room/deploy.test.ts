@@ -1,8 +1,10 @@
 /** What the launcher knows after a deploy call: nothing more than the Control Room said, and nothing less. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemClock } from 'capataz/server';
 import type { Fault } from '../fake-control-room/world.ts';
 import { orderOf, room } from './fixtures/room.ts';
+import type { Transport } from './transport.ts';
 
 const callback = {
   url: 'https://sam.example/api/callback',
@@ -153,6 +155,55 @@ test('S-84: 429 says how long to wait, in seconds or as a date by the Control Ro
     assert.equal(fake.calls.count('deploy'), calls);
     await clock.advance(1_800_000);
   }
+});
+
+test('S-84: a wait that would never end is asked for again after an hour', async () => {
+  for (const retryAfter of ['9'.repeat(400), 'Fri, 31 Dec 9999 23:59:59 GMT']) {
+    const { fake, clock, controlRoom, passing } = room();
+    fake.faults.add({
+      endpoint: 'deploy',
+      times: 1,
+      status: 429,
+      headers: { 'retry-after': retryAfter },
+    });
+    assert.partialDeepStrictEqual(await passing(controlRoom.deploy(orderOf())), {
+      retryAfterMs: 3_600_000,
+    });
+    await clock.advance(3_600_000);
+    assert.equal((await passing(controlRoom.deploy(orderOf()))).outcome, 'accepted');
+  }
+});
+
+test('LH-26: a huge page of brackets and zeros is read in no time, and its text can be stored', async () => {
+  const body = `a\u0000b${'<'.repeat(3_000_000)}`;
+  const { controlRoom, passing } = room({ faults: [{ endpoint: 'deploy', status: 400, body }] });
+  const begun = systemClock.steady();
+  const outcome = await passing(controlRoom.deploy(orderOf()));
+  assert.ok(systemClock.steady() - begun < 2_000);
+  assert.match('message' in outcome ? outcome.message : '', /^a\ufffdb<+$/);
+});
+
+test('L-63, LH-23: what a refusal repeats of our secrets is in no outcome and no log', async () => {
+  const echo: Transport = {
+    call: async ({ url, headers, body }) =>
+      url.endsWith('/authentication')
+        ? { status: 200, headers: {}, text: '{"token":"token-of-session"}' }
+        : {
+            status: 400,
+            headers: {},
+            text: JSON.stringify({ message: `${body}${headers['X-Authorization']}` }),
+          },
+    close: async () => {},
+  };
+  const { controlRoom, passing, logged } = room({}, { transport: echo, secrets: ['static-key'] });
+  const headers = { Authorization: 'Bearer dynamic-token', 'X-Authorization': 'static-key' };
+  const callback = { url: 'https://launcher.invalid', headers };
+  const outcome = await passing(controlRoom.deploy(orderOf({ callback })));
+  assert.match(JSON.stringify(outcome), /slot-1/);
+  for (const secret of ['token-of-session', 'static-key', 'dynamic-token'])
+    assert.ok(!`${JSON.stringify(outcome)}${logged()}`.includes(secret), secret);
+  const key = room({ faults: [{ endpoint: 'login', status: 401, body: 'bad key fake-api-key' }] });
+  await assert.rejects(key.passing(key.controlRoom.devices()), /bad key \*+$/);
 });
 
 test('calls begin no faster than the rate that is set', async () => {

@@ -18,7 +18,11 @@ export async function deploy(
   order: DeployOrder,
 ): Promise<DeployOutcome> {
   try {
-    const sent = await calls.send('/v4/automations/deploy', JSON.stringify(bodyOf(order)));
+    const sent = await calls.send(
+      '/v4/automations/deploy',
+      JSON.stringify(bodyOf(order)),
+      order.mayLeave,
+    );
     switch (sent.type) {
       case 'answer':
         return outcomeOf(sent.answer, clock.now());

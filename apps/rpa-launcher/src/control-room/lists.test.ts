@@ -47,6 +47,23 @@ test('half a list is an error, never a list: a page that fails, pages that end e
   await assert.rejects(capped.passing(capped.controlRoom.devices()), /more than 2 pages/);
 });
 
+test('LH-16: a list whose pages repeat each other is no list; one whose rows moved is read again', async () => {
+  const page = (id: number) =>
+    JSON.stringify({
+      page: { offset: 0, total: 2, totalFilter: 2 },
+      list: [{ id, hostName: `PC-${id}`, status: 'CONNECTED' }],
+    });
+  const same = room({ faults: [{ endpoint: 'devices', status: 200, body: page(1) }] });
+  await assert.rejects(same.passing(same.controlRoom.devices()), /rows come twice/);
+  const moved = room({
+    faults: [
+      { endpoint: 'devices', from: 1, times: 3, status: 200, body: page(1) },
+      { endpoint: 'devices', from: 4, status: 200, body: page(2) },
+    ],
+  });
+  assert.equal((await moved.passing(moved.controlRoom.devices())).length, 2);
+});
+
 test('LH-26: an empty body, an HTML page and JSON that is no list are errors with words', async () => {
   for (const [body, message] of [
     ['', /no JSON object/],

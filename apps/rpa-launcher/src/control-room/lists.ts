@@ -23,6 +23,14 @@ export interface ListQuery<T> {
 
 /** All pages, or an error: half a list would be merged as if the rest were gone. @throws ControlRoomError */
 export async function readList<T>(options: ListOptions, query: ListQuery<T>): Promise<T[]> {
+  // Rows that came or went meanwhile have moved the others over the edges of pages: that happens once.
+  const rows = (await readPages(options, query)) ?? (await readPages(options, query));
+  if (rows !== null) return rows;
+  throw new ControlRoomError('refused', `${query.path}: rows come twice, and others not at all`);
+}
+
+/** @returns null where rows have come twice in place of others */
+async function readPages<T>(options: ListOptions, query: ListQuery<T>): Promise<T[] | null> {
   const { calls, log, pageSize, maxPages } = options;
   const { path, filter, sort = 'asc' } = query;
   const rows = new Map<string | number, T>();
@@ -48,6 +56,7 @@ export async function readList<T>(options: ListOptions, query: ListQuery<T>): Pr
         `${path}: ${offset} rows of ${total}, and no more come`,
       );
     if (isLast) {
+      if (total !== null && rows.size + unfit < total) return null;
       if (unfit > 0) log.warn('rows of the Control Room were left out', { path, rows: unfit });
       return [...rows.values()];
     }

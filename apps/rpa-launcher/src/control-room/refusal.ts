@@ -1,3 +1,4 @@
+import { oneLine } from 'capataz/server';
 import type { RefusalReason } from './contract.ts';
 
 export interface Refusal {
@@ -7,16 +8,16 @@ export interface Refusal {
 }
 
 const maxMessageChars = 500;
+/** Of a longer text nobody reads the rest, and looking for tags in it takes the square of its length. */
+const maxReadChars = 5_000;
 
 /** Of any answer that is no 2xx; bodies may be HTML pages of a proxy, or nothing. */
 export function refusalOf(status: number, text: string): Refusal {
   const body = objectOf(text);
   const code = typeof body?.code === 'string' ? body.code : null;
   const said = typeof body?.message === 'string' ? body.message : text;
-  const message = said
-    .replaceAll(/<[^>]*>/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-    .trim();
+  // Zeros and other controls no table takes.
+  const message = oneLine(said.slice(0, maxReadChars).replaceAll(/<[^>]*>/g, ' ')).trim();
   return { status, code, message: message.slice(0, maxMessageChars) || `status ${status}` };
 }
 
@@ -63,15 +64,18 @@ export function isAboutToken({ status, code, message }: Refusal): boolean {
   );
 }
 
+/** Whoever asks to be left alone for longer is asked again after this: nobody else would end the wait. */
+const longestRetryAfterMs = 3_600_000;
+
 /** `Retry-After` in seconds or as a date, the latter by the answer's own clock. */
 export function retryAfterMs(
   headers: Readonly<Record<string, string>>,
   now: number,
 ): number | null {
   const text = headers['retry-after']?.trim() ?? '';
-  if (/^\d+$/.test(text)) return Number(text) * 1_000;
-  const until = Date.parse(text);
-  if (Number.isNaN(until)) return null;
   const theirs = Date.parse(headers.date ?? '');
-  return Math.max(0, until - (Number.isNaN(theirs) ? now : theirs));
+  const askedMs = /^\d+$/.test(text)
+    ? Number(text) * 1_000
+    : Date.parse(text) - (Number.isNaN(theirs) ? now : theirs);
+  return Number.isNaN(askedMs) ? null : Math.min(Math.max(0, askedMs), longestRetryAfterMs);
 }

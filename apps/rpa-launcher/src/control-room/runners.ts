@@ -1,3 +1,4 @@
+import { hostOf } from '../execution/record.ts';
 import type { Device, User } from './contract.ts';
 
 /** A device that can run robots, as a row of Equipos. */
@@ -28,7 +29,7 @@ export function runnersOf(
     return user === undefined ? [] : [runnerOf(device, user)];
   });
   const byHost = new Map<string, Runner>();
-  for (const runner of runners.sort(worseFirst)) byHost.set(runner.hostName.toLowerCase(), runner);
+  for (const runner of runners.sort(worseFirst)) byHost.set(hostOf(runner.hostName), runner);
   return [...byHost.values()].sort((a, b) => a.deviceId - b.deviceId);
 }
 

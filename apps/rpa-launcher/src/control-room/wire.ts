@@ -1,4 +1,5 @@
 /** What the Control Room answers, as far as it is used. Ids are texts in some lists, numbers in others. */
+import { oneLine } from 'capataz/server';
 import { z } from 'zod';
 import type { Activity, Device, RobotFile, User } from './contract.ts';
 
@@ -6,7 +7,11 @@ const id = z
   .union([z.number(), z.string().regex(/^\d+$/)])
   .transform(Number)
   .refine(Number.isSafeInteger);
-const text = z.string().min(1);
+/** Without zeros and other controls, which tables and terminals do not take. */
+const text = z
+  .string()
+  .transform((said) => oneLine(said).trim())
+  .pipe(z.string().min(1));
 const optionalText = text.nullish().catch(null);
 const optionalId = id.nullish().catch(null);
 
@@ -65,7 +70,8 @@ export const activitySchema = z
     id: z.coerce.string(),
     deploymentId: optionalText,
     automationName: optionalText,
-    status: text,
+    // A run without a state is a run all the same.
+    status: text.catch('NOT TOLD'),
     fileId: optionalId,
     deviceId: optionalId,
     userId: optionalId,

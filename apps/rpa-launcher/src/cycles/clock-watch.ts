@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { databaseNow } from '../tables/database.ts';
 import type { LauncherWorld } from './world.ts';
 
 const tolerableMs = 5_000;
@@ -7,11 +7,8 @@ const tolerableMs = 5_000;
 export async function watchClocks(world: LauncherWorld): Promise<void> {
   const { controlRoom, alerts, clock, db, databaseKind } = world;
   const skews: [string, number][] = [['Control Room', controlRoom.clockSkewMs() ?? 0]];
-  if (databaseKind === 'postgres') {
-    const { rows } = await sql<{ now: number }>`
-      select (extract(epoch from clock_timestamp()) * 1000)::int8 as now`.execute(db);
-    skews.push(['database', Number(rows[0]?.now ?? clock.now()) - clock.now()]);
-  }
+  const theirs = await databaseNow(db, databaseKind);
+  if (theirs !== null) skews.push(['database', theirs - clock.now()]);
   const [worst] = skews.sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   if (worst === undefined || Math.abs(worst[1]) <= tolerableMs)
     return alerts.clear('clock_skew', 'clock');

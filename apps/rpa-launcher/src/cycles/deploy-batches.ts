@@ -1,7 +1,7 @@
 import type { DeployOutcome } from '../control-room/contract.ts';
 import { ControlRoomError } from '../control-room/contract.ts';
 import { hostOf } from '../execution/record.ts';
-import { activeStates } from '../execution/states.ts';
+import { activeWords } from '../execution/states.ts';
 import type { Deploy } from '../planning/plan.ts';
 import { type CallResult, type CycleScope, DeployCall, type Ordered } from './deploy-call.ts';
 import type { RefusalRule } from './refusals.ts';
@@ -16,11 +16,13 @@ export interface Settled {
 /** The calls of one deploy cycle, never more than the settings allow at once (L-26, L-27, S-88). */
 export class DeployBatches {
   readonly #world: LauncherWorld;
+  readonly #scope: CycleScope;
   readonly #call: DeployCall;
   readonly #settled: Settled[] = [];
 
   constructor(world: LauncherWorld, scope: CycleScope) {
     this.#world = world;
+    this.#scope = scope;
     this.#call = new DeployCall(world, scope);
   }
 
@@ -31,17 +33,11 @@ export class DeployBatches {
     return this.#settled;
   }
 
-  /** Whether a call may be made at this very moment: the pause may have begun meanwhile (LH-6, LH-24). */
-  #mayCall(signal: AbortSignal): boolean {
-    const { rules, clock, isOnTurn } = this.#world;
-    return !signal.aborted && isOnTurn() && (rules.pause?.at(clock.now()) ?? null) === null;
-  }
-
   /** A batch begins when the one before has ended whole, retries and their delays included. */
   async #strictly(deploys: readonly Deploy[], signal: AbortSignal): Promise<void> {
     const { maxWorkers } = this.#world.settings;
     for (let at = 0; at < deploys.length; at += maxWorkers) {
-      if (!this.#mayCall(signal)) return;
+      if (!this.#scope.mayCall()) return;
       const ordered = await this.#order(deploys.slice(at, at + maxWorkers));
       await Promise.all(ordered.map((one) => this.#untilSettled(one, signal)));
     }
@@ -53,7 +49,7 @@ export class DeployBatches {
       const result = await this.#guarded(deploy, attempt);
       if (result.type !== 'again') return;
       await this.#call.pause(result.afterMs, signal);
-      const next = await this.#orderAgain(deploy, result, signal);
+      const next = await this.#orderAgain(deploy, result);
       if (next === null) return;
       deploy = next;
     }
@@ -67,7 +63,7 @@ export class DeployBatches {
     const { clock } = this.#world;
     const worker = async (): Promise<void> => {
       for (;;) {
-        if (!this.#mayCall(signal)) return this.#giveBack(again.splice(0));
+        if (!this.#scope.mayCall()) return this.#giveBack(again.splice(0));
         const next = fresh.shift();
         if (next !== undefined) {
           const [deploy] = await this.#order([next]);
@@ -80,7 +76,7 @@ export class DeployBatches {
         const waiting = again.shift();
         if (waiting === undefined) return;
         await this.#call.pause(waiting.at - clock.steady(), signal);
-        const deploy = await this.#orderAgain(waiting.deploy, waiting.result, signal);
+        const deploy = await this.#orderAgain(waiting.deploy, waiting.result);
         if (deploy === null) continue;
         const attempt = waiting.attempt + 1;
         const result = await this.#guarded(deploy, attempt);
@@ -111,16 +107,23 @@ export class DeployBatches {
       const jobId = deploy.jobId ?? idOf.get(deploy) ?? null;
       return jobId === null ? [] : [{ ...deploy, jobId, attempt: deploy.attempt + 1 }];
     });
+    const leavesBefore = this.#leavesBefore();
     const told = await executions.tell(jobs.map(orderOf));
-    return jobs.filter((_, index) => told[index] === 'taken');
+    return jobs.flatMap((job, index) => (told[index] === 'taken' ? { ...job, leavesBefore } : []));
   }
 
-  async #orderAgain(deploy: Ordered, result: CallResult, signal: AbortSignal) {
-    if (!this.#mayCall(signal)) {
+  /** A call that leaves before this has its answer or its time-out before its job is given up. */
+  #leavesBefore(): number {
+    const { clock, rules, settings } = this.#world;
+    return clock.steady() + rules.answerMs - settings.apiTimeoutMs;
+  }
+
+  async #orderAgain(deploy: Ordered, result: CallResult) {
+    if (!this.#scope.mayCall()) {
       if (result.type === 'again') await this.#settle(deploy, result.outcome, null);
       return null;
     }
-    const next = { ...deploy, attempt: deploy.attempt + 1 };
+    const next = { ...deploy, attempt: deploy.attempt + 1, leavesBefore: this.#leavesBefore() };
     const [told] = await this.#world.executions.tell([orderOf(next)]);
     return told === 'taken' ? next : null;
   }
@@ -137,7 +140,7 @@ export class DeployBatches {
   async #isIdle({ device, jobId }: Deploy): Promise<boolean> {
     const { controlRoom, alerts, executions, log } = this.#world;
     try {
-      const query = { deviceId: device.EquipoId, statuses: activeStates };
+      const query = { deviceId: device.EquipoId, statuses: activeWords };
       const [run] = await controlRoom.activities(query);
       if (run === undefined) return true;
       const reason = `the Control Room says that ${device.Equipo} is busy (${run.status})`;
@@ -180,7 +183,7 @@ export class DeployBatches {
   }
 }
 
-function orderOf({ jobId, attempt, device }: Ordered) {
+function orderOf({ jobId, attempt, device }: Omit<Ordered, 'leavesBefore'>) {
   const data = { attempt, deviceId: device.EquipoId, userId: device.UserId };
   return { jobId, name: 'desplegar' as const, data };
 }

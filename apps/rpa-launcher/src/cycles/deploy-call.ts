@@ -11,6 +11,11 @@ import { type LauncherWorld, momentOf } from './world.ts';
 /** A deployment whose job took the device: the next thing is the call. */
 export interface Ordered extends Deploy {
   readonly jobId: string;
+  /**
+   * On the steady clock. What leaves later could be answered when the job has been given up, looked up and
+   * deployed again (S-90): logins are slow, and processes are stopped and go on.
+   */
+  readonly leavesBefore: number;
 }
 
 /** What a call came to. */
@@ -28,6 +33,8 @@ export interface CycleScope {
   /** Parameters of the robots, as JSON. */
   readonly parametersOf: (robotId: number) => string | null;
   readonly hasFailed: (deploy: Deploy) => boolean;
+  /** Whether a call may be made at this very moment. */
+  readonly mayCall: () => boolean;
 }
 
 /** Who asks for more than this gets it in a later cycle. */
@@ -71,9 +78,9 @@ export class DeployCall {
     return { type: 'settled', outcome, rule };
   }
 
-  async #call({ jobId, input, attempt, device }: Ordered): Promise<DeployOutcome> {
-    const { controlRoom, settings, log } = this.#world;
-    const { callbackOf, parametersOf } = this.#scope;
+  async #call({ jobId, input, attempt, device, leavesBefore }: Ordered): Promise<DeployOutcome> {
+    const { controlRoom, settings, log, clock } = this.#world;
+    const { callbackOf, parametersOf, mayCall } = this.#scope;
     const onProblem = (error: unknown): void =>
       log.error('these parameters of a robot are no bot input', { robot: input.robotId, error });
     try {
@@ -86,6 +93,7 @@ export class DeployCall {
           onProblem,
         }),
         callback: callbackOf?.(jobId) ?? null,
+        mayLeave: () => clock.steady() < leavesBefore && mayCall(),
       });
     } catch (error) {
       // It never throws; if it does all the same, nobody knows whether the call was sent.

@@ -36,7 +36,6 @@ export class Deployer {
   readonly #parts: DeployerParts;
   /** Slots whose job was started by this process, until their window is over. */
   readonly #started = new Map<string, number>();
-  #hasLookedBack = false;
 
   constructor(world: LauncherWorld, parts: DeployerParts) {
     this.#world = world;
@@ -93,16 +92,13 @@ export class Deployer {
     };
   }
 
-  /** What went by while no launcher ran is told, once a start. */
+  /** What went by since the last cycle that worked, whichever launcher's, is told. */
   async #lookBack(input: PlanInput): Promise<void> {
-    if (this.#hasLookedBack) return;
     const last = await lastCycle(this.#world.db, 'desplegador');
-    if (last !== null) {
-      const after = Math.max(last.InicioUtc, input.now - longestAbsenceMs);
-      const missed = missedSlots(input, new PlanIndex(input), { after, limit: mostMissed });
-      await this.#start(missed);
-    }
-    this.#hasLookedBack = true;
+    if (last === null) return;
+    const after = Math.max(last.InicioUtc, input.now - longestAbsenceMs);
+    const missed = missedSlots(input, new PlanIndex(input), { after, limit: mostMissed });
+    await this.#start(missed);
   }
 
   async #start(inputs: readonly ExecutionInput[]): Promise<void> {
@@ -132,12 +128,15 @@ export class Deployer {
     signal: AbortSignal,
   ): Promise<readonly { readonly outcome: DeployOutcome }[]> {
     if (deploys.length === 0) return [];
-    const { callbacks } = this.#world;
+    const { callbacks, rules, clock, isOnTurn } = this.#world;
     const robots = new Map(input.robots.map((robot) => [robot.RobotId, robot.Parametros]));
     const batches = new DeployBatches(this.#world, {
       callbackOf: callbacks === null ? null : await callbacks.prepare(),
       parametersOf: (robotId) => robots.get(robotId) ?? null,
       hasFailed: ({ input: { robotId, device } }) => input.failures.has(pairKey(robotId, device)),
+      // The pause may begin, the turn end, and a stop come while a cycle is at it (LH-6, LH-20, LH-24).
+      mayCall: () =>
+        !signal.aborted && isOnTurn() && (rules.pause?.at(clock.now()) ?? null) === null,
     });
     const results = await batches.run(deploys, signal);
     await removeBadAssignments(this.#world, results);

@@ -26,6 +26,8 @@ const openStatuses = [
 ] as const;
 const pageSize = 1_000;
 const startsAtOnce = 20;
+/** The newest of a robot on a device: a slot that is due is among them. */
+const slotsLookedAt = 50;
 
 /** Executions as jobs of the server: the one place where their state lies. */
 export class Executions {
@@ -63,6 +65,17 @@ export class Executions {
         if (error instanceof CapatazError && error.code === 'JOB_NOT_FOUND') return null;
         throw error;
       }
+    });
+  }
+
+  /** The execution that a slot of a schedule had, or null. */
+  async ofSlot(input: ExecutionInput): Promise<JobView | null> {
+    return this.#counted(async () => {
+      const { attributes } = startOptions(input);
+      const filter = { blueprint: blueprintName, attributes, limit: slotsLookedAt };
+      const { jobs } = await this.#client().jobs.list(filter);
+      const key = slotKey(input);
+      return jobs.find((job) => slotKey(executionInput.parse(job.input)) === key) ?? null;
     });
   }
 

@@ -9,7 +9,7 @@ import type { LauncherWorld } from './world.ts';
  * A slot that nobody deployed has no row there, and is told (LH-6, S-92).
  */
 export function projection(world: LauncherWorld): FeedOptions {
-  const { db, executions, settings, clock } = world;
+  const { db, executions, settings, clock, log } = world;
   return {
     name: 'ejecuciones',
     position: () => projectionPosition(db),
@@ -18,7 +18,8 @@ export function projection(world: LauncherWorld): FeedOptions {
       const found = await Promise.all(ids.map((id) => executions.get(id)));
       const jobs = found.filter((job) => job !== null);
       const rows = jobs.flatMap((job) => executionRow(job, settings.zone, clock.now()) ?? []);
-      await storeProjection(db, rows, position);
+      for (const { row, error } of await storeProjection(db, rows, position))
+        log.error('an execution cannot be shown in Ejecuciones', { job: row.JobId, error });
       for (const job of jobs) if (job.state === 'OMITIDA') await tellLeftOut(world, job);
     },
   };

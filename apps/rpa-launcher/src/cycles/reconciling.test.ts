@@ -284,6 +284,27 @@ test('S-86, LH-12, B-071: without the key, or with a foreign proof, nothing is t
   assert.equal((await execution(world)).Estado, 'RUN_COMPLETED');
 });
 
+test('S-86: a callback with much to say ends its run; one with controls in its words is refused', async () => {
+  await using world = await startAtNine({ durationMs: null });
+  await world.pass(30 * second);
+  const { id } = await onlyJob(world);
+  const deploymentId = world.fake.runs[0]?.deploymentId ?? '';
+  for (const odd of [
+    { deploymentId, status: 'RUN_\0' },
+    { deploymentId: '\0', status: 'RUN_FAILED' },
+  ])
+    assert.equal((await callback(world, id, odd)).status, 400);
+  const botOutput = { text: 'x'.repeat(1_000_000) };
+  const { status } = await callback(world, id, {
+    deploymentId,
+    status: 'RUN_COMPLETED',
+    botOutput,
+  });
+  assert.equal(status, 200);
+  await world.settled();
+  assert.equal((await execution(world)).Estado, 'RUN_COMPLETED');
+});
+
 test('LH-10: a callback of a deployment that nobody knows yet is kept, and counts when its job has it', async () => {
   await using world = await startAtNine({ durationMs: null });
   // One of these will be the deployment's: the fake counts its ids.

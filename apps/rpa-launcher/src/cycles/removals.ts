@@ -1,10 +1,10 @@
-import { removeAssignment } from '../tables/assignments.ts';
+import { removeAssignment, removedInARow } from '../tables/assignments.ts';
 import type { Settled } from './deploy-batches.ts';
 import { type LauncherWorld, momentOf } from './world.ts';
 
 /**
- * Takes away the assignments that a permanent 400 speaks against, but not many at once, and none where
- * the token is in doubt: then the fault is elsewhere, and the table would be emptied (LH-7).
+ * Takes away the assignments that a permanent 400 speaks against, but not many at once nor one by one, and none
+ * where the token is in doubt: then the fault is elsewhere, and the table would be emptied (LH-7).
  */
 export async function removeBadAssignments(
   world: LauncherWorld,
@@ -17,16 +17,18 @@ export async function removeBadAssignments(
   );
   if (bad.length === 0) return;
   const isTokenSuspect = results.some(({ outcome }) => outcome.outcome === 'unauthorized');
-  if (isTokenSuspect || bad.length > settings.maxRemovalsPerCycle) {
+  const isWell = results.some(({ outcome }) => outcome.outcome === 'accepted');
+  const inARow = bad.length + (isWell ? 0 : await removedInARow(db));
+  if (isTokenSuspect || inARow > settings.maxRemovalsPerCycle) {
     const message = isTokenSuspect
       ? 'the Control Room refuses our token, and 400 may mean that too: no assignment is taken away'
-      : `${bad.length} assignments would be taken away in one cycle: none is, the fault seems to be elsewhere`;
+      : `${inARow} assignments would be gone in one cycle, or since the last deployment: no more is taken away, the fault seems to be elsewhere`;
     log.error(message);
     await alerts.raise({
       kind: 'deletions_stopped',
       key: 'assignments',
       message,
-      facts: { asignaciones: bad.length, limite: settings.maxRemovalsPerCycle },
+      facts: { asignaciones: inARow, limite: settings.maxRemovalsPerCycle },
     });
     return;
   }

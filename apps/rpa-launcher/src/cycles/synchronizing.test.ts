@@ -105,6 +105,57 @@ test('LH-16: two hosts that swap their ids swap them, and nothing is lost', asyn
   );
 });
 
+for (const [what, durationMs, hours] of [
+  ['its slot has run', minute, ['09:00']],
+  ['a robot runs on it', 4 * hour, ['09:00', '10:30']],
+] as const)
+  test(`L-19, L-20: a device that is renamed when ${what} gets no second robot for it`, async () => {
+    await using world = await World.start({
+      callsBack: false,
+      settings: { LANZADOR_INTERVALO_SINCRONIZACION_SEG: '600' },
+      prepare: async (db) => {
+        await addDevice(db);
+        for (const [index, HoraInicio] of hours.entries()) {
+          const RobotId = 9_001 + index;
+          await addRobot(db, { RobotId, Robot: `P00${index + 1}_Robot` });
+          await addSchedule(db, { RobotId, HoraInicio, Tolerancia: 120 });
+        }
+      },
+      room: worldOf({ devices: 1, robots: 2, script: { durationMs } }),
+    });
+    await world.pass(hour + 5 * minute);
+    const device = world.fake.estate.devices.get(101);
+    assert.ok(device !== undefined);
+    world.fake.estate.devices.set(101, { ...device, hostName: 'NEW-NAME' });
+    await world.pass(3 * hour);
+    assert.equal(
+      (await world.db.selectFrom('Equipos').selectAll().execute())[0]?.Equipo,
+      'NEW-NAME',
+    );
+    assert.equal(world.fake.runs.length, 1);
+  });
+
+test('L-8, L-9: a host under the id of one that is gone keeps what the operator has set for it', async () => {
+  await using world = await World.start({
+    callsBack: false,
+    settings: { LANZADOR_INTERVALO_SINCRONIZACION_SEG: '600' },
+    prepare: async (db) => {
+      await addDevice(db, 1, { Activo_SAM: 0 });
+      await addDevice(db, 2);
+    },
+    room: worldOf({ devices: 2, robots: 1 }),
+  });
+  await world.pass(minute);
+  const device = world.fake.estate.devices.get(102);
+  assert.ok(device !== undefined);
+  world.fake.estate.devices.delete(101);
+  world.fake.estate.devices.set(102, { ...device, hostName: 'RPA-PC-001' });
+  await world.pass(15 * minute);
+  assert.partialDeepStrictEqual(await devicesOf(world), [
+    { EquipoId: 102, Equipo: 'RPA-PC-001', Activo_SAM: 0 },
+  ]);
+});
+
 test('LH-16: a device that is missing from three synchronisations counts as away; its row and switch stay, and it comes back', async () => {
   await using world = await World.start({ settings: hourly, prepare: none });
   await world.pass(second);

@@ -22,6 +22,14 @@ export const finalStates = [
 /** Before the Control Room has the run, and ours alone: they stand in no row of Ejecuciones. */
 export const ownStates = ['PENDIENTE', 'DESPLEGANDO', 'SIN_CONFIRMAR', 'OMITIDA'] as const;
 
+/** What a row of Ejecuciones can be in. */
+export const rowStates: readonly string[] = [
+  ...activeStates,
+  ...finalStates,
+  'UNKNOWN',
+  'COMPLETED_INFERRED',
+];
+
 /** UNKNOWN is transient while FechaFin is null, and final with it. */
 export type ActiveState = (typeof activeStates)[number];
 export type FinalState = (typeof finalStates)[number];
@@ -47,6 +55,12 @@ const otherWords: Readonly<Record<string, ReportedState>> = {
   FAILED: 'RUN_FAILED',
   FAILED_TO_DEPLOY: 'DEPLOY_FAILED',
 };
+
+/** Everything by which the Control Room says that a device is taken. */
+export const activeWords: readonly string[] = [
+  ...activeStates,
+  ...Object.keys(otherWords).filter((word) => isActive(otherWords[word] ?? '')),
+];
 
 export type ReportedState = ActiveState | FinalState | 'UNKNOWN';
 

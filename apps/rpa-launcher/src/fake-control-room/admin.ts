@@ -21,8 +21,18 @@ export interface AdminAnswer {
 export function adminAnswer(fake: FakeControlRoom, { method, path, body }: AdminCall): AdminAnswer {
   const name = path.slice('/_fake/'.length);
   if (method === 'GET') return looked(fake, name);
-  const isKnown = change(fake, name, body);
-  return isKnown ? { status: 200, body: {} } : { status: 404, body: {} };
+  try {
+    return change(fake, name, body) ? { status: 200, body: {} } : unknown(path);
+  } catch (error) {
+    return {
+      status: 400,
+      body: { message: error instanceof Error ? error.message : String(error) },
+    };
+  }
+}
+
+function unknown(path: string): AdminAnswer {
+  return { status: 404, body: { message: `there is no ${path}` } };
 }
 
 function looked(fake: FakeControlRoom, name: string): AdminAnswer {
@@ -39,7 +49,7 @@ function looked(fake: FakeControlRoom, name: string): AdminAnswer {
         body: Object.fromEntries(endpoints.map((of) => [of, countsOf(fake, of)])),
       };
     default:
-      return { status: 404, body: {} };
+      return unknown(`/_fake/${name}`);
   }
 }
 
@@ -54,9 +64,13 @@ function change(fake: FakeControlRoom, name: string, body: string): boolean {
     case 'switches':
       fake.set(given as Partial<Switches>);
       return true;
-    case 'faults':
-      fake.faults.add(given as Fault);
+    case 'faults': {
+      const fault = given as Fault;
+      if (!endpoints.includes(fault.endpoint))
+        throw new Error(`endpoint: must be one of ${endpoints.join(', ')}`);
+      fake.faults.add(fault);
       return true;
+    }
     case 'robots': {
       const robot = given as FakeRobot;
       fake.estate.robots.set(robot.id, robot);

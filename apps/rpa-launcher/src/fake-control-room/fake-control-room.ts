@@ -208,7 +208,8 @@ export class FakeControlRoom {
     const { clock, newId } = this.#options;
     const now = clock.now();
     const deploymentId = newId();
-    const automationName = deployment.automationName ?? `${robot.name}.${now}.${user.username}`;
+    const asked = this.switches.namesRuns ? null : deployment.automationName;
+    const automationName = asked ?? `${robot.name}.${now}.${user.username}`;
     const activities = [...new Array(robot.script?.activities ?? 1)];
     this.#runs.add({
       deploymentId,

@@ -10,6 +10,7 @@ import { until, VirtualClock } from 'capataz/testing';
 import { createControlRoom } from '../control-room/client.ts';
 import { fakeOn, orderOf, userOf, usual } from '../control-room/fixtures/room.ts';
 import { httpTransport } from '../control-room/transport.ts';
+import { adminAnswer } from './admin.ts';
 import { type FakeServer, serveFake } from './http-server.ts';
 import { launcherUser, worldOf } from './world.ts';
 
@@ -121,4 +122,29 @@ test('the fake runs as a process of its own, which counts what really ran and is
     const [code] = await once(child, 'exit');
     assert.equal(code, 0);
   }
+});
+
+test('the fake says in a sentence what is wrong with its words, and with what it is told', async () => {
+  const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+  for (const [args, message] of [
+    [['--devices', 'x'], /--devices: must be a whole number/],
+    [['--world', 'none.json'], /--world: none\.json: ENOENT/],
+    [['--nope'], /Unknown option '--nope'/],
+  ] as const) {
+    const child = spawn(process.execPath, ['--conditions=capataz-source', main, ...args]);
+    let said = '';
+    child.stderr.on('data', (chunk) => {
+      said += chunk;
+    });
+    const [code] = await once(child, 'close');
+    assert.equal(code, 2);
+    assert.match(said, message);
+    assert.match(said, /usage: main\.ts/);
+  }
+  const fake = fakeOn(new VirtualClock(), world);
+  const post = (name: string, body: string) =>
+    adminAnswer(fake, { method: 'POST', path: `/_fake/${name}`, body });
+  assert.equal(post('faults', '{bad').status, 400);
+  assert.match(JSON.stringify(post('faults', '{"endpoint":"deplo"}')), /must be one of login/);
+  assert.match(JSON.stringify(post('fault', '{}')), /there is no .*_fake.fault/);
 });

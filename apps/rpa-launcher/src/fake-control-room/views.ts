@@ -59,7 +59,7 @@ export function activityViews(
 ): Item[] {
   const unset = switches.saysEpoch ? '1970-01-01T00:00:00Z' : null;
   const instant = (at: number | null): string | null =>
-    at === null ? unset : instantText(at, switches.fractionDigits);
+    at === null ? unset : instantText(at + switches.clockAheadMs, switches.fractionDigits);
   return run.activityIds.map((id) => ({
     id,
     deploymentId: run.deploymentId,

@@ -75,9 +75,11 @@ export interface Switches {
   readonly fractionDigits: number;
   /** Whether activities can be filtered by `automationName`. */
   readonly filtersAutomationName: boolean;
+  /** Activities bear names of its own, and not those that were asked for. */
+  readonly namesRuns: boolean;
   /** Addresses that callbacks may go to, by their beginning. Null: any. */
   readonly callbackAllowList: readonly string[] | null;
-  /** How far its clock is ahead. */
+  /** How far its clock is ahead: that of its answers, and of the starts and ends of runs. */
   readonly clockAheadMs: number;
   readonly callbacks: CallbackSwitches;
 }
@@ -108,6 +110,7 @@ export const usualSwitches: Switches = {
   saysEpoch: false,
   fractionDigits: 9,
   filtersAutomationName: false,
+  namesRuns: false,
   callbackAllowList: null,
   clockAheadMs: 0,
   callbacks: { delayMs: 0, copies: 1, comesBeforeAnswer: false, headers: null, retries: 0 },

@@ -3,6 +3,7 @@ import { hourText } from './local-time.ts';
 import {
   type Assignment,
   type Device,
+  executedKey,
   type OpenExecution,
   type PlanInput,
   pairKey,
@@ -115,12 +116,16 @@ export function dueSlots(input: PlanInput, index: PlanIndex): ExecutionInput[] {
     for (const slot of slotsAt(found.schedule, input.now, input.zone)) {
       const words = inputOf(found, 'programada', slot);
       const key = slotKey(words);
-      if (known.has(key) || input.started.has(key)) continue;
+      if (known.has(key) || input.started.has(key) || isExecuted(input, words)) continue;
       known.add(key);
       due.push(words);
     }
   }
   return due;
+}
+
+function isExecuted({ executed }: PlanInput, words: ExecutionInput): boolean {
+  return executed.has(executedKey(words.robotId, words.deviceId, words));
 }
 
 /** Slots whose whole window went by while nobody looked: they get a job that says so. */
@@ -133,7 +138,8 @@ export function missedSlots(
   const { now: until, zone } = input;
   for (const found of scheduled(index, false)) {
     for (const slot of slotsBetween(found.schedule, { after, until, zone })) {
-      if (slot.endsAt < until) missed.push(inputOf(found, 'programada', slot));
+      const words = inputOf(found, 'programada', slot);
+      if (slot.endsAt < until && !isExecuted(input, words)) missed.push(words);
     }
   }
   return missed.sort((a, b) => a.startsAt - b.startsAt).slice(-limit);

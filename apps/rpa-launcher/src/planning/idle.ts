@@ -1,7 +1,7 @@
 import type { ExecutionInput } from '../execution/record.ts';
 import { PlanIndex } from './candidates.ts';
 import { hourText, localText } from './local-time.ts';
-import type { PlanInput } from './model.ts';
+import { type PlanInput, pairKey } from './model.ts';
 import type { Verdict } from './plan.ts';
 import { cyclicWindowAt, type Schedule, slotsAt, slotsBetween } from './slots.ts';
 
@@ -20,6 +20,7 @@ export function idleAssignments(input: PlanInput): Verdict[] {
       isActive: robot.Activo === 1,
       isOnline: robot.EsOnline === 1,
       isScheduled: one.EsProgramado === 1,
+      lastEnd: input.lastEnds.get(pairKey(robot.RobotId, device.Equipo)) ?? null,
     });
     if (reason === null) return [];
     const words: ExecutionInput = {
@@ -38,12 +39,14 @@ interface Facts {
   readonly isActive: boolean;
   readonly isOnline: boolean;
   readonly isScheduled: boolean;
+  /** Of the robot on the device. */
+  readonly lastEnd: number | null;
 }
 
 function idleReason(
   { now, zone }: PlanInput,
   schedule: Schedule | null,
-  { isActive, isOnline, isScheduled }: Facts,
+  { isActive, isOnline, isScheduled, lastEnd }: Facts,
 ): string | null {
   if (!isActive) return 'the robot is not active';
   if (!isScheduled)
@@ -51,7 +54,9 @@ function idleReason(
   if (schedule === null) return 'its schedule is gone';
   if (schedule.Activo !== 1) return 'the schedule is not active';
   if (schedule.EsCiclico === 1) {
-    return cyclicWindowAt(schedule, now, zone) === null ? 'outside its hours' : null;
+    if (cyclicWindowAt(schedule, now, zone) === null) return 'outside its hours';
+    const again = (lastEnd ?? 0) + (schedule.IntervaloEntreEjecuciones ?? 0) * 60_000;
+    return again > now ? `again at ${localText(again, zone)}` : null;
   }
   if (slotsAt(schedule, now, zone).length > 0) return null;
   const [next] = slotsBetween(schedule, { after: now, until: now + monthMs, zone });

@@ -50,6 +50,11 @@ export function calendarDay(date: string): CalendarDay {
   return { weekday: weekdays[place] ?? 'LU', day, daysInMonth };
 }
 
+/** @param date `YYYY-MM-DD` */
+export function dayBefore(date: string): string {
+  return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
+}
+
 /** @returns seconds since midnight, or null for what is not `HH:MM` or `HH:MM:SS` */
 export function secondsOfDay(text: string): number | null {
   const match = /^([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?:\.0+)?$/.exec(text);

@@ -34,6 +34,8 @@ export interface PlanTables {
   readonly failures: ReadonlyMap<string, { readonly notBefore: number; readonly reason: string }>;
   /** When the last run of a robot on a device ended, by `pairKey`. */
   readonly lastEnds: ReadonlyMap<string, number>;
+  /** Slots that were deployed, by `executedKey`. */
+  readonly executed: ReadonlySet<string>;
 }
 
 /** A job that has not ended. */
@@ -67,4 +69,13 @@ type SlotWords = Pick<ExecutionInput, 'robotId' | 'device' | 'date' | 'hour'>;
 /** One run for each robot, device, theoretical local date and hour (L-20, LH-9). */
 export function slotKey({ robotId, device, date, hour }: SlotWords): string {
   return `${pairKey(robotId, device)}/${date}/${hour}`;
+}
+
+/** A slot by the device's id, which stays when the host is renamed. */
+export function executedKey(
+  robotId: number,
+  deviceId: number,
+  { date, hour }: Pick<SlotWords, 'date' | 'hour'>,
+): string {
+  return `${robotId}/${deviceId}/${date}/${hour}`;
 }

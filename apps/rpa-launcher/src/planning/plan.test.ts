@@ -33,7 +33,7 @@ const online = (RobotId: number, EquipoId: number) => ({
 function input(changes: Partial<PlanInput> = {}): PlanInput {
   return {
     ...{ now: nine, zone, pause: null, knowsConnections: true, open: [], started: new Set() },
-    ...{ failures: new Map(), lastEnds: new Map(), pools: [] },
+    ...{ failures: new Map(), lastEnds: new Map(), pools: [], executed: new Set<string>() },
     robots: [robot(1)],
     devices: [device(7)],
     schedules: [schedule(3, 1)],

@@ -40,7 +40,7 @@ const rank: Readonly<Record<ExecutionInput['origin'], number>> = {
 export function plan(input: PlanInput): Plan {
   const index = new PlanIndex(input);
   const starts = dueSlots(input, index);
-  const devices = new DeviceStates(input);
+  const devices = new DeviceStates(input, index);
   const paused = (input.pause?.at(input.now) ?? null) !== null;
   const deploys: Deploy[] = [];
   const waits: Verdict[] = [];
@@ -92,18 +92,30 @@ class DeviceStates {
   readonly #letGo = new Set<string>();
   readonly #closedPools: ReadonlySet<number>;
   readonly #knowsConnections: boolean;
+  readonly #index: PlanIndex;
 
-  constructor({ open, pools, knowsConnections }: PlanInput) {
+  constructor({ open, pools, knowsConnections }: PlanInput, index: PlanIndex) {
+    this.#index = index;
     this.#closedPools = new Set(pools.filter((one) => one.Activo !== 1).map((one) => one.PoolId));
     this.#knowsConnections = knowsConnections;
     for (const one of open) this.#add(one);
   }
 
-  #add({ id, state, isQuarantined, input: { device, robot }, record }: OpenExecution): void {
+  #add(one: OpenExecution): void {
+    const { id, state, isQuarantined, record } = one;
     if (state === 'PENDIENTE' && !isQuarantined) return;
-    const host = hostOf(device);
+    const { robot } = one.input;
+    const host = this.#hostOf(one);
     if (record.isReleased) this.#letGo.add(host);
     else this.#taken.set(host, `${robot} is ${state} there (${id})`);
+  }
+
+  /** A host that was renamed is found by its id: what runs there runs there still. */
+  #hostOf({ input: { device, deviceId }, record }: OpenExecution): string {
+    const { byHost, devices } = this.#index;
+    const host = hostOf(device);
+    if (byHost.has(host)) return host;
+    return hostOf(devices.get(record.deviceId ?? deviceId)?.Equipo ?? device);
   }
 
   problemOf(device: Device | undefined): string | null {

@@ -98,6 +98,31 @@ test('LH-4: an hour that the clocks leave out is taken behind the gap, one that 
   assert.equal((autumn[0]?.endsAt ?? 0) - (autumn[0]?.startsAt ?? 0), 3_600_000);
 });
 
+for (const [name, year] of [
+  ['America/Nuuk', 2026],
+  ['America/Santiago', 2026],
+  ['Europe/Madrid', 2026],
+  ['Australia/Lord_Howe', 2026],
+  ['America/Sao_Paulo', 2018],
+] as const)
+  test(`LH-4: ${name}: in a year with its changes of the clocks each date has its hour once`, () => {
+    const days = { after: Date.UTC(year, 0, 2), until: Date.UTC(year, 11, 31), zone: name };
+    for (const HoraInicio of [
+      '00:00',
+      '00:30',
+      '01:30',
+      '02:15',
+      '03:00',
+      '12:00',
+      '23:00',
+      '23:30',
+    ]) {
+      const dates = slotsBetween(schedule({ HoraInicio }), days).map(({ date }) => date);
+      assert.equal(new Set(dates).size, dates.length, HoraInicio);
+      assert.ok(dates.length >= 362, `${HoraInicio}: ${dates.length}`);
+    }
+  });
+
 test('LH-3: the same rows mean other instants in another zone', () => {
   const tokyo = slotsAt(schedule(), Date.parse('2026-03-02T00:30:00Z'), 'Asia/Tokyo');
   assert.equal(tokyo[0]?.startsAt, Date.parse('2026-03-02T00:00:00Z'));

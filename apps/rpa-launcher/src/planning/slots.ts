@@ -3,6 +3,7 @@ import type { ProgramacionRow } from '../tables/schema.ts';
 import {
   type CalendarDay,
   calendarDay,
+  dayBefore,
   localTime,
   secondsOfDay,
   type Weekday,
@@ -46,6 +47,13 @@ function timesOfDay(seconds: number, zone: string): Slots {
   return known;
 }
 
+/** Of the hour that was meant: a gap that ends at midnight, as in Nuuk, puts it into the next day. */
+function theoreticalDate(instant: number, seconds: number, zone: string): string {
+  const { date, time } = localTime(instant, zone);
+  const meant = seconds - (seconds % 60);
+  return (secondsOfDay(time) ?? 0) < meant ? dayBefore(date) : date;
+}
+
 /** The slots of a schedule that is no cyclic one which begin behind `after`, up to `until`. */
 export function slotsBetween(
   schedule: Schedule,
@@ -57,7 +65,7 @@ export function slotsBetween(
   const toleratedMs = toleranceMs(schedule);
   const found: ScheduleSlot[] = [];
   for (const minute of timesOfDay(seconds, zone).between(after - restMs, until - restMs)) {
-    const { date } = localTime(minute, zone);
+    const date = theoreticalDate(minute, seconds, zone);
     if (!isOn(schedule, date)) continue;
     const startsAt = minute + restMs;
     found.push({ date, startsAt, endsAt: startsAt + toleratedMs });
@@ -100,10 +108,16 @@ function isInRange(schedule: Schedule, { day, daysInMonth }: CalendarDay): boole
 
 /** `Lu, mié,SÁB`: the first two letters of each count, in whatever case and with or without accents. */
 export function daysOf(text: string | null): Weekday[] {
-  return (text ?? '').split(/[,;\s]+/).flatMap((word) => {
-    const plain = word.normalize('NFD').replaceAll(/\p{M}/gu, '').slice(0, 2).toUpperCase();
-    return weekdays.filter((name) => name === plain);
-  });
+  return dayWords(text).flatMap((word) => weekdayOf(word) ?? []);
+}
+
+export function dayWords(text: string | null): string[] {
+  return (text ?? '').split(/[,;\s]+/).filter((word) => word !== '');
+}
+
+export function weekdayOf(word: string): Weekday | null {
+  const plain = word.normalize('NFD').replaceAll(/\p{M}/gu, '').slice(0, 2).toUpperCase();
+  return weekdays.find((name) => name === plain) ?? null;
 }
 
 /**
@@ -117,7 +131,7 @@ export function cyclicWindowAt(schedule: Schedule, now: number, zone: string): S
   const startsAt = timesOfDay(from, zone).previous(now + 1);
   if (startsAt === null || now - startsAt > dayMs + 2 * 3_600_000) return null;
   const endsAt = timesOfDay(to, zone).next(startsAt);
-  const { date } = localTime(startsAt, zone);
+  const date = theoreticalDate(startsAt, from, zone);
   if (endsAt === null || now > endsAt || !isOn(schedule, date)) return null;
   // Without HoraFin midnight itself belongs to the next day.
   if (schedule.HoraFin === null && now === endsAt) return null;

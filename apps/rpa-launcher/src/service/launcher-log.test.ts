@@ -111,6 +111,14 @@ test('a log file that can’t be written is told once, and stops nothing', () =>
   assert.equal(lines.length, 3);
 });
 
+test('L-58: whatever a text from outside holds, it is one line', () => {
+  const { log, lines } = opened();
+  log.info('Callback A\n2025-11-21 14:30:15 [CRITICAL] x', { robot: 'P1\r\n\u001b[31m' });
+  assert.deepEqual(lines, [
+    '2025-11-21 14:30:15 [INFO] lanzador: Callback A 2025-11-21 14:30:15 [CRITICAL] x (robot=P1 \ufffd[31m)\n',
+  ]);
+});
+
 test('L-63, LH-23: secrets of the settings are blotted out, wherever they turn up', () => {
   const secrets = {
     CALLBACK_TOKEN: 'callback-secret',

@@ -1,4 +1,4 @@
-import type { Clock, Log } from 'capataz/server';
+import { type Clock, type Log, oneLine } from 'capataz/server';
 import type { LauncherSettings } from '../config/settings.ts';
 import { DailyFile } from './daily-file.ts';
 import { wallTime } from './wall-time.ts';
@@ -38,8 +38,9 @@ export function createLauncherLog(options: LauncherLogOptions): Log {
   function write(level: Level, message: string, fields: Readonly<Record<string, unknown>>): void {
     const rank = levels.indexOf(level);
     if (rank < least) return;
-    const { module = 'lanzador', critical: _, ...rest } = fields;
-    const said = `${String(module)}: ${message}${fieldText(rest)}`;
+    const { module = 'lanzador', critical: _, error, ...rest } = fields;
+    // What others say must not look like lines of our own.
+    const said = `${oneLine(`${String(module)}: ${message}${fieldText(rest)}`)}${errorText(error)}`;
     const line = `${wallTime(clock.now(), zone)} [${level}] ${blotted(said, secrets)}\n`;
     if (rank >= levels.indexOf('INFO')) say(line);
     file?.write(line);
@@ -61,13 +62,15 @@ export function createLauncherLog(options: LauncherLogOptions): Log {
 }
 
 function fieldText(fields: Readonly<Record<string, unknown>>): string {
-  const { error, ...rest } = fields;
-  const words = Object.entries(rest)
+  const words = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const text = words.length === 0 ? '' : ` (${words.join(', ')})`;
-  if (error === undefined) return text;
-  return `${text}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  return words.length === 0 ? '' : ` (${words.join(', ')})`;
+}
+
+function errorText(error: unknown): string {
+  if (error === undefined) return '';
+  return `: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
 
 function blotted(text: string, secrets: readonly string[]): string {

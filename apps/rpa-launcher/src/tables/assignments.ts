@@ -3,6 +3,7 @@ import { localText } from '../planning/local-time.ts';
 import type { Assignment } from '../planning/model.ts';
 import { audit } from './audit.ts';
 import { type Db, inTransaction } from './database.ts';
+import { forgetFailures } from './failures.ts';
 
 export interface Moment {
   readonly now: number;
@@ -57,6 +58,26 @@ export async function removeAssignment(db: Db, removal: Removal, moment: Moment)
   });
 }
 
+/** How many were taken away, and not put back, since the Control Room took a deployment last. */
+export async function removedInARow(db: Db): Promise<number> {
+  let since = 0;
+  for (const table of ['Ejecuciones', 'Ejecuciones_Historico'] as const) {
+    const { last } = await db
+      .selectFrom(table)
+      .select(({ fn }) => fn.max('FechaInicioUtc').as('last'))
+      .where('DeploymentId', 'not like', 'local:%')
+      .executeTakeFirstOrThrow();
+    since = Math.max(since, Number(last ?? 0));
+  }
+  const { count } = await db
+    .selectFrom('AsignacionesRetiradas')
+    .select(({ fn }) => fn.countAll().as('count'))
+    .where('RetiradaUtc', '>', since)
+    .where('RestauradaUtc', 'is', null)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 /** A device that no schedule and no reservation holds any more may be balanced again. */
 export async function freeForBalancing(db: Db, deviceId: number): Promise<void> {
   const held = await db
@@ -73,7 +94,7 @@ export async function freeForBalancing(db: Db, deviceId: number): Promise<void> 
     .execute();
 }
 
-/** @throws CapatazError NOT_FOUND, VALIDATION_FAILED for one that was put back already */
+/** @throws CapatazError NOT_FOUND, VALIDATION_FAILED for one that was put back already, or that nothing would run */
 export async function restoreAssignment(
   db: Db,
   id: number,
@@ -90,6 +111,11 @@ export async function restoreAssignment(
     if (found.RestauradaUtc !== null)
       throw new CapatazError('VALIDATION_FAILED', `assignment ${id} was put back already`);
     const { RobotId, EquipoId, ProgramacionId, EsProgramado, Reservado } = found;
+    if (ProgramacionId !== null && !(await hasSchedule(tx, ProgramacionId)))
+      throw new CapatazError(
+        'VALIDATION_FAILED',
+        `schedule ${ProgramacionId} is gone: make a new one with this device`,
+      );
     const there = await tx
       .selectFrom('Asignaciones')
       .select('AsignacionId')
@@ -116,6 +142,22 @@ export async function restoreAssignment(
       .set({ PermiteBalanceoDinamico: found.PermiteBalanceoDinamico })
       .where('EquipoId', '=', EquipoId)
       .execute();
+    const device = await tx
+      .selectFrom('Equipos')
+      .select('Equipo')
+      .where('EquipoId', '=', EquipoId)
+      .executeTakeFirst();
+    // Whoever puts it back has mended what was wrong.
+    if (device !== undefined) await forgetFailures(tx, { robotId: RobotId, device: device.Equipo });
     await audit(tx, { action: 'RESTAURAR', entity: 'Asignaciones', id, by }, moment);
   });
+}
+
+async function hasSchedule(db: Db, id: number): Promise<boolean> {
+  const found = await db
+    .selectFrom('Programaciones')
+    .select('ProgramacionId')
+    .where('ProgramacionId', '=', id)
+    .executeTakeFirst();
+  return found !== undefined;
 }

@@ -36,7 +36,7 @@ export async function countCycle(
     .execute();
 }
 
-const leaseName = 'turno';
+export const leaseName = 'turno';
 
 /**
  * Who of several launchers on these tables works; the others stand by (LH-20).

@@ -14,6 +14,8 @@ export type Db = Kysely<Tables>;
 export interface Database {
   readonly db: Db;
   readonly kind: DatabaseKind;
+  /** Null: there are none, or its own. */
+  readonly schema: string | null;
   close(): Promise<void>;
 }
 
@@ -40,7 +42,7 @@ export async function openDatabase(place: string): Promise<Database> {
 function openSqlite(file: string): Database {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
   const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: nodeSqlite(file) }) });
-  return { db, kind: 'sqlite', close: () => db.destroy() };
+  return { db, kind: 'sqlite', schema: null, close: () => db.destroy() };
 }
 
 const defaultSchema = 'capataz_rpa';
@@ -58,7 +60,15 @@ async function openPostgres(place: string): Promise<Database> {
   const pool = new pg.Pool({
     connectionString: url.href,
     max: 4,
-    options: `-c search_path=${schema}`,
+    options: [
+      `-c search_path=${schema}`,
+      // Who holds a table, or a transaction, by hand must not hold the cycles for ever: they fail, and that is told.
+      '-c lock_timeout=20s -c statement_timeout=60s -c idle_in_transaction_session_timeout=60s',
+    ].join(' '),
+    // The same where nothing comes back at all.
+    connectionTimeoutMillis: 20_000,
+    query_timeout: 90_000,
+    keepAlive: true,
     types: {
       // Local dates are texts to us: as `Date` they would be read in the zone of this host.
       getTypeParser: (type: number, format?: 'text' | 'binary') => {
@@ -78,12 +88,16 @@ async function openPostgres(place: string): Promise<Database> {
     const message = cause instanceof Error ? cause.message : String(cause);
     throw new CapatazError('STORE_UNAVAILABLE', `database_url: ${message}`, undefined, cause);
   }
-  return { db, kind: 'postgres', close: () => db.destroy() };
+  return { db, kind: 'postgres', schema, close: () => db.destroy() };
 }
 
-async function migrate({ db, kind }: Database): Promise<void> {
+async function migrate({ db, kind, schema }: Database): Promise<void> {
   const provider = { getMigrations: async () => migrations(kind) };
-  const { error } = await new Migrator({ db, provider }).migrateToLatest();
+  const { error } = await new Migrator({
+    ...{ db, provider },
+    // Without it a table of the same name in another schema of the database is taken for ours.
+    ...(schema === null ? {} : { migrationTableSchema: schema }),
+  }).migrateToLatest();
   if (error === undefined) return;
   const message = error instanceof Error ? error.message : String(error);
   throw new CapatazError(
@@ -99,9 +113,27 @@ export async function ping({ db }: Pick<Database, 'db'>): Promise<void> {
   await sql`select 1`.execute(db);
 }
 
+/** The time of the database, which is one for all launchers on it; null where it has none of its own. */
+export async function databaseNow(db: Db, kind: DatabaseKind): Promise<number | null> {
+  if (kind !== 'postgres') return null;
+  const { rows } = await sql<{ now: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::int8 as now`.execute(db);
+  return rows[0]?.now ?? null;
+}
+
 /** A transaction, or the one that there is: what calls others is whole with them. */
 export function inTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
   return db.isTransaction ? work(db) : db.transaction().execute(work);
+}
+
+const sqliteConstraint = 19;
+
+/** Whether the values are what the database minds: asked again it would say the same. */
+export function isAboutData(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  // SQLSTATE 22: data that a column does not take; 23: a constraint. SQLite has numbers, extended in the upper bytes.
+  if ('code' in error && /^2[23]...$/.test(String(error.code))) return true;
+  return 'errcode' in error && (Number(error.errcode) & 0xff) === sqliteConstraint;
 }
 
 /** SQL Server tells what it has inserted by another clause than the others. */

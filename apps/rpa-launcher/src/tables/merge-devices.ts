@@ -58,16 +58,18 @@ export async function mergeDevices(
     for (const runner of runners) {
       const row = known.get(runner.deviceId);
       const words = wordsOf(runner);
+      const before = settings.get(runner.deviceId);
       if (row === undefined) {
         await tx
           .insertInto('Equipos')
-          .values({ EquipoId: runner.deviceId, ...words, ...kept(settings.get(runner.deviceId)) })
+          .values({ EquipoId: runner.deviceId, ...words, ...kept(before) })
           .execute();
         added += 1;
-      } else if (differs(row, words)) {
+      } else if (before !== undefined || differs(row, words)) {
+        // The id may have been that of a host which is gone: what is set for this one counts.
         await tx
           .updateTable('Equipos')
-          .set(words)
+          .set(before === undefined ? words : { ...words, ...kept(before) })
           .where('EquipoId', '=', runner.deviceId)
           .execute();
         changed += 1;

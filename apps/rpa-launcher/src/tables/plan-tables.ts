@@ -1,4 +1,5 @@
-import { type PlanTables, pairKey } from '../planning/model.ts';
+import { hourText } from '../planning/local-time.ts';
+import { executedKey, type PlanTables, pairKey } from '../planning/model.ts';
 import type { Db } from './database.ts';
 
 /** Everything that a deploy cycle goes by, read anew each time: others write it, too (S-93). */
@@ -29,7 +30,22 @@ export async function readPlanTables(db: Db): Promise<PlanTables> {
       ]),
     ),
     lastEnds: repeats ? await lastEnds(db, hosts) : new Map(),
+    executed: await executed(db),
   };
+}
+
+/** Rows stay in Ejecuciones for longer than any window. */
+async function executed(db: Db): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('Ejecuciones')
+    .select(['RobotId', 'EquipoId', 'FechaTeorica', 'Hora'])
+    .where('Origen', '=', 'programada')
+    .execute();
+  return new Set(
+    rows.map(({ RobotId, EquipoId, FechaTeorica, Hora }) =>
+      executedKey(RobotId, EquipoId, { date: FechaTeorica, hour: hourText(Hora ?? '') }),
+    ),
+  );
 }
 
 async function lastEnds(db: Db, hosts: ReadonlyMap<number, string>): Promise<Map<string, number>> {

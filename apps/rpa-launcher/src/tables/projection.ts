@@ -2,7 +2,7 @@ import type { Insertable } from 'kysely';
 import type { JobView } from '../cycles/executions.ts';
 import { executionInput, recordOf } from '../execution/record.ts';
 import { localText } from '../planning/local-time.ts';
-import { type Db, inTransaction } from './database.ts';
+import { type Db, inTransaction, isAboutData } from './database.ts';
 import type { EjecucionRow } from './schema.ts';
 
 type Row = Insertable<EjecucionRow>;
@@ -17,7 +17,7 @@ export function executionRow(job: JobView, zone: string, now: number): Row | nul
   const ended = job.ended_at === null ? null : (record.endedAt ?? Date.parse(job.ended_at));
   const local = (at: number | null): string | null => (at === null ? null : localText(at, zone));
   return {
-    DeploymentId: record.deploymentId ?? `local:${job.id}`,
+    DeploymentId: (record.deploymentId ?? `local:${job.id}`).slice(0, 50),
     RobotId: input.robotId,
     EquipoId: record.deviceId ?? input.deviceId,
     UserId: record.userId ?? 0,
@@ -56,12 +56,52 @@ export async function projectionPosition(db: Db): Promise<number> {
   return row?.Posicion ?? 0;
 }
 
-/** Rows and position in one transaction. */
+/** Those of these deployments that are an execution's already. */
+export async function knownDeployments(db: Db, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await Promise.all(
+    (['Ejecuciones', 'Ejecuciones_Historico'] as const).map((table) =>
+      db.selectFrom(table).select('DeploymentId').where('DeploymentId', 'in', ids).execute(),
+    ),
+  );
+  return new Set(rows.flat().map(({ DeploymentId }) => DeploymentId));
+}
+
+export interface Unfit {
+  readonly row: Row;
+  readonly error: unknown;
+}
+
+/**
+ * Rows and position in one transaction. Rows that the table does not take, as ids that are there already, are
+ * left out: nothing would ever be stored behind them.
+ * @returns those
+ */
 export async function storeProjection(
   db: Db,
   rows: readonly Row[],
   position: number,
-): Promise<void> {
+): Promise<readonly Unfit[]> {
+  try {
+    await storeAll(db, rows, position);
+    return [];
+  } catch (error) {
+    if (!isAboutData(error)) throw error;
+  }
+  const unfit: Unfit[] = [];
+  for (const row of rows) {
+    try {
+      await inTransaction(db, (tx) => putRow(tx, row));
+    } catch (error) {
+      if (!isAboutData(error)) throw error;
+      unfit.push({ row, error });
+    }
+  }
+  await storeAll(db, [], position);
+  return unfit;
+}
+
+async function storeAll(db: Db, rows: readonly Row[], position: number): Promise<void> {
   await inTransaction(db, async (tx) => {
     for (const row of rows) await putRow(tx, row);
     const { numUpdatedRows } = await tx
@@ -97,7 +137,7 @@ async function putRow(db: Db, row: Row): Promise<void> {
 
 const batch = 200;
 
-/** Moves what ended a while ago into the history, and forgets what is old there. */
+/** Moves what ended a while ago into the history, and forgets what is old there, callbacks too. */
 export async function tidyExecutions(
   db: Db,
   { now, moveAfterMs, keepMs }: { now: number; moveAfterMs: number; keepMs: number },
@@ -113,6 +153,11 @@ export async function tidyExecutions(
   await db
     .deleteFrom('Ejecuciones_Historico')
     .where('FechaFinUtc', '<', now - keepMs)
+    .execute();
+  // They are evidence for these rows, and may be long.
+  await db
+    .deleteFrom('Callbacks')
+    .where('RecibidoUtc', '<', now - moveAfterMs - keepMs)
     .execute();
   return ids.length;
 }

@@ -16,14 +16,21 @@ export interface RobotChange {
   readonly parameters?: string | null;
 }
 
-/** @param name its number or its name @throws CapatazError NOT_FOUND */
+/**
+ * @param name its number or its name
+ * @throws CapatazError NOT_FOUND; VALIDATION_FAILED for a name that several have: folders of the Control Room may
+ * hold files of one name
+ */
 export async function robotNamed(db: Db, name: string) {
   const robots = await db.selectFrom('Robots').selectAll().execute();
-  const found = robots.find(
+  const found = robots.filter(
     (one) => String(one.RobotId) === name || one.Robot.toLowerCase() === name.toLowerCase(),
   );
-  if (found === undefined) throw new CapatazError('NOT_FOUND', `there is no robot ${name}`);
-  return found;
+  const [robot, ...others] = found;
+  if (robot === undefined) throw new CapatazError('NOT_FOUND', `there is no robot ${name}`);
+  if (others.length === 0) return robot;
+  const numbers = found.map(({ RobotId }) => RobotId).join(', ');
+  throw new CapatazError('VALIDATION_FAILED', `"${name}" names several robots: ${numbers}`);
 }
 
 /** @throws CapatazError NOT_FOUND */

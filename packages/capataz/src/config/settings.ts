@@ -50,7 +50,7 @@ export const settings = {
     default: 4,
     range: [1, 1_000],
     meaning:
-      'Connections of this server to PostgreSQL besides the two that commit and the one that listens.',
+      'Connections of this server to PostgreSQL besides the three that commit and the one that listens.',
   },
   blueprints: {
     type: 'path',

@@ -65,6 +65,9 @@ const closed: CircuitReading = { state: 'closed', triedInMs: null };
  * A probe that its worker holds on to and lives is a success, too: what opens a circuit are tasks that
  * are lost, and a long one would keep a big worker at one task for as long as it runs.
  *
+ * Where several instances hand out, each has circuits of its own and hears of some ends only. An end that
+ * it sees of what another handed out counts as a call that begins and ends at once.
+ *
  * A suspect counts like any task. By the default policy it runs four times, which is less than the
  * five failures that open a circuit, and whatever its worker does well in between counts anew, so
  * that one poison task shuts nobody out.
@@ -72,8 +75,8 @@ const closed: CircuitReading = { state: 'closed', triedInMs: null };
 export class Circuits {
   readonly #parts: CircuitsParts;
   readonly #breakers: Breakers;
-  /** Worker → attempt → its permit. */
-  readonly #permits = new Map<string, Map<string, Permit>>();
+  /** Worker → attempt that was handed out here → its permit; null: it says nothing any more. */
+  readonly #permits = new Map<string, Map<string, Permit | null>>();
   /** Workers whose circuit is not closed: to ask about any other costs one look. */
   readonly #tripped = new Set<string>();
   readonly #alarms = new Map<string, CancelTimer>();
@@ -123,6 +126,16 @@ export class Circuits {
     this.#dropPermits(worker);
   }
 
+  /**
+   * Another instance has seen the end of what was handed out here. A probe whose worker lives was a success:
+   * to wait for a word of it would keep the worker at one task for ever.
+   */
+  onEndedElsewhere(worker: string, attempt: string): void {
+    const wasProbe = this.#probes.has(attempt);
+    this.#takePermit({ worker, attempt })?.end(wasProbe ? 'success' : 'none');
+    if (wasProbe) this.#parts.serve(worker);
+  }
+
   /** It ended in good order: whoever comes under its name next starts anew. */
   onSignedOff(worker: string): void {
     this.#dropPermits(worker);
@@ -141,8 +154,8 @@ export class Circuits {
     for (const { request, outcome } of done) {
       for (const entry of request.change.history) {
         const verdict = verdictOf(entry);
-        const permit = verdict === null ? undefined : this.#takePermit(entry);
-        if (verdict === null || permit === undefined) continue;
+        const permit = verdict === null ? null : this.#permitOf(entry);
+        if (verdict === null || permit === null) continue;
         if (verdict !== 'failure') permit.end(verdict);
         else {
           // The last hand-out speaks for all: the probe, where there is one.
@@ -156,22 +169,34 @@ export class Circuits {
   }
 
   #onAssigned(worker: string, attempt: string): void {
-    const permit = this.#breakers.get(worker).admit();
     // The circuit opened while the claim was under way: what becomes of this one says nothing new.
-    if (permit instanceof CircuitOpenError) return;
-    const permits = this.#permits.get(worker) ?? new Map<string, Permit>();
+    const permit = this.#admit(worker);
+    const permits = this.#permits.get(worker) ?? new Map<string, Permit | null>();
     this.#permits.set(worker, permits.set(attempt, permit));
-    if (this.#tripped.has(worker)) this.#watchProbe(worker, attempt);
+    if (permit !== null && this.#tripped.has(worker)) this.#watchProbe(worker, attempt);
+  }
+
+  #admit(worker: string): Permit | null {
+    const permit = this.#breakers.get(worker).admit();
+    return permit instanceof CircuitOpenError ? null : permit;
   }
 
   #watchProbe(worker: string, attempt: string): void {
     const { clock, isPresent, serve } = this.#parts;
     const cancel = clock.after(heldProbeMs, () => {
-      if (!isPresent(worker)) return;
-      this.#takePermit({ worker, attempt })?.end('success');
+      const permit = this.#permits.get(worker)?.get(attempt);
+      if (!isPresent(worker) || permit === undefined) return;
+      this.#permits.get(worker)?.set(attempt, null);
+      permit?.end('success');
       serve(worker);
     });
     this.#probes.set(attempt, cancel);
+  }
+
+  /** Of what another instance handed out: one that is given now. */
+  #permitOf(ended: Pick<HistoryEntry, 'worker' | 'attempt'>): Permit | null {
+    const permit = this.#takePermit(ended);
+    return permit === undefined ? this.#admit(ended.worker ?? '') : permit;
   }
 
   #takePermit({ worker = '', attempt = '' }: Pick<HistoryEntry, 'worker' | 'attempt'>) {
@@ -186,7 +211,7 @@ export class Circuits {
   #dropPermits(worker: string): void {
     for (const [attempt, permit] of this.#permits.get(worker) ?? []) {
       this.#cancelProbe(attempt);
-      permit.end('none');
+      permit?.end('none');
     }
     this.#permits.delete(worker);
   }

@@ -4,6 +4,7 @@ import type { WorkerRecord } from '../core/worker.ts';
 import type { Clock } from '../std/clock.ts';
 import type { StartMark, Store } from '../store/contract.ts';
 import { type HeldAttempts, type HeldTask, mayHaveBegun } from './attempts.ts';
+import type { Circuits } from './circuits.ts';
 import type { Committer } from './committer.ts';
 import type { Address, Decider } from './decider.ts';
 import type { Presence } from './presence.ts';
@@ -14,6 +15,7 @@ interface HoldingsParts {
   readonly committer: Committer;
   readonly held: HeldAttempts;
   readonly clock: Clock;
+  readonly circuits: Pick<Circuits, 'onEndedElsewhere'>;
 }
 
 interface Returning {
@@ -69,13 +71,15 @@ export class Holdings {
 
   /** What it holds by the store, but for what is handed out meanwhile. */
   async recount(worker: string): Promise<void> {
-    const { held, store, clock } = this.#parts;
+    const { held, store, clock, circuits } = this.#parts;
     const before = held.of(worker);
     const stored = await store.heldBy(worker);
     const current = new Set(stored.map(({ attempt }) => attempt?.id));
     for (const { task } of before) {
       const attempt = task.attempt?.id ?? '';
-      if (!current.has(attempt)) held.remove(attempt);
+      if (current.has(attempt)) continue;
+      held.remove(attempt);
+      circuits.onEndedElsewhere(worker, attempt);
     }
     for (const task of stored) {
       if (!held.isHeldBy(task.attempt?.id ?? '', worker)) held.add(task, clock.steady());

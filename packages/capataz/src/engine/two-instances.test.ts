@@ -1,12 +1,14 @@
 /** Workers and work between two engines on one store, as behind a balancer that knows nothing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Task } from '../core/job.ts';
 import { CapatazError } from '../protocol/errors.ts';
 import { attemptOf, oneTask, type ScriptedWorker, startTwo, type World } from './fixtures.ts';
 
 const second = 1_000;
 const heartbeatMs = 3 * second;
 const exact = oneTask({ retry: { jitter: 0, base: '1ms' } });
+const patient = oneTask({ retry: { jitter: 0, base: '1ms', factor: 1, max: 1_000 } });
 
 /** News are followed at once, or after the pause that a look before has begun. */
 async function heard(world: World): Promise<void> {
@@ -16,8 +18,9 @@ async function heard(world: World): Promise<void> {
 /** Two instances, and a worker that registered at the first one. */
 async function begin(
   fields: Parameters<World['worker']>[1] = {},
+  blueprint = exact,
 ): Promise<{ one: World; two: World; worker: ScriptedWorker; elsewhere: ScriptedWorker }> {
-  const [one, two] = await startTwo({ blueprints: [exact] });
+  const [one, two] = await startTwo({ blueprints: [blueprint] });
   const worker = await one.worker('w', { heartbeatMs, ...fields });
   await heard(one);
   return { one, two, worker, elsewhere: worker.at(two) };
@@ -69,6 +72,64 @@ test('A-60 B-079 two instances: who reports everything at the other is not full 
   const next = await one.create('one-task');
   await heard(one);
   assert.equal((await parked)[0]?.jobId, next);
+});
+
+test('S-36 two instances: probes whose results come to the other one make room for the next, and close the circuit', async () => {
+  const { one, worker, elsewhere } = await begin({ slots: 4 }, patient);
+  await Promise.all(Array.from({ length: 5 }, () => one.create('one-task')));
+  const state = async (): Promise<string | undefined> =>
+    (await one.workerState('w'))?.circuit.state;
+  for (let loss = 1; loss <= 5; loss += 1) {
+    await worker.takeOne();
+    worker.holding.clear();
+    await worker.register({ bootId: `after-crash-${loss}` });
+    await heard(one);
+  }
+  assert.equal(await state(), 'open');
+  worker.keepBeating();
+  await one.advance(30 * second);
+  let parked = worker.poll();
+  for (let probe = 1; probe <= 3; probe += 1) {
+    const [task] = await Promise.race([parked, heard(one).then((): readonly Task[] => [])]);
+    assert.ok(task !== undefined, `probe ${probe}`);
+    parked = worker.poll();
+    await heard(one);
+    assert.equal((await elsewhere.report(task)).type, 'accepted');
+    await heard(one);
+  }
+  assert.equal(await state(), 'closed');
+  assert.equal((await parked).length, 1);
+});
+
+test('S-25 B-079 two instances: who has reported a suspect at the other one may have the next here', async () => {
+  const { one, worker, elsewhere } = await begin({ slots: 4, batch: true }, patient);
+  await Promise.all(Array.from({ length: 3 }, () => one.create('one-task')));
+  assert.equal((await worker.take(3)).length, 3);
+  worker.holding.clear();
+  await worker.register({ bootId: 'after-crash', slots: 4, batch: true });
+  await heard(one);
+  const first = await worker.takeOne();
+  assert.equal((await elsewhere.report(first)).type, 'accepted');
+  await heard(one);
+  // It beats at the other one, and this one hears of the end only from the store.
+  const second = await worker.takeOne();
+  const parked = worker.poll();
+  await one.settle();
+  assert.equal((await elsewhere.report(second)).type, 'accepted');
+  const third = await Promise.race([parked, heard(one).then((): readonly Task[] => [])]);
+  assert.equal(third.length, 1, 'the poll that waits');
+});
+
+test('S-36 two instances: losses of what the other one handed out open the circuit here', async () => {
+  const { one, two, worker, elsewhere } = await begin({ slots: 4 }, patient);
+  await one.create('one-task');
+  for (let loss = 1; loss <= 5; loss += 1) {
+    await worker.takeOne();
+    worker.holding.clear();
+    await elsewhere.register({ bootId: `after-crash-${loss}` });
+    await heard(one);
+  }
+  assert.equal((await two.workerState('w'))?.circuit.state, 'open');
 });
 
 test('A-60 two instances: who is drained at one gets nothing at the other', async () => {

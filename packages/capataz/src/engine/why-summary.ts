@@ -17,6 +17,8 @@ export interface Facts {
   readonly now: number;
   /** When the blackout ends that keeps the task in the queue; null: none does. */
   readonly blackoutEndsAt?: number | null;
+  /** What was wrong when it was tried last; null: nothing was. */
+  readonly lastFailure?: string | null;
   /** Nobody who fits may be given the task now. */
   readonly isShutOut?: boolean;
 }
@@ -35,14 +37,16 @@ export function summary(facts: Facts): string {
 }
 
 function waitSummary(facts: Facts, wait: Wait): string {
+  const { job } = facts;
   switch (wait.type) {
     case 'timer':
       if (wait.key !== undefined) return `it waits for a place under the key "${wait.key}"`;
+      if (job.failures > 0 && wait.to === null) return handlerFailed(facts);
       return `it waits for its timer${inTime(facts, null, 'wake')}`;
     case 'task':
       return facts.task === undefined
         ? `it waits for task ${wait.taskId}`
-        : taskSummary(facts, facts.task);
+        : `${taskSummary(facts, facts.task)}${lastTime(facts)}`;
     case 'parallel':
       return fanOutSummary(facts, wait.count);
     case 'approval':
@@ -56,6 +60,17 @@ function waitSummary(facts: Facts, wait: Wait): string {
     default:
       return unreachable(wait);
   }
+}
+
+function handlerFailed(facts: Facts): string {
+  const { state, failures } = facts.job;
+  const again = timeLeft(facts, null, 'wake');
+  const times = failures === 1 ? '' : ` ${failures} times`;
+  return `the handler of state "${state}" has failed${times} and runs again in ${again}${lastTime(facts)}`;
+}
+
+function lastTime({ lastFailure = null }: Facts): string {
+  return lastFailure === null ? '' : `; last time: ${lastFailure}`;
 }
 
 /** The rows of a state apply whatever it waits for. */

@@ -76,7 +76,10 @@ test('A-31: why for a delayed task, a handed out one, and one in back-off', asyn
     ['execution'],
   );
   await worker.fail(task);
-  assert.equal(await why(), 'task "work" is planned, which is due in 1s');
+  assert.equal(
+    await why(),
+    'task "work" is planned, which is due in 1s; last time: TRANSIENT_ERROR: no luck',
+  );
   assert.notEqual(attemptOf(task), '');
 });
 
@@ -106,7 +109,10 @@ test('A-31: why for a timer, a running handler, a handler without a home, and a 
   const why = async (): Promise<string> => (await world.engine.jobs.why(id)).summary;
   assert.equal(await why(), 'it waits for its timer, which is due in 1m');
   await world.advance(60_000);
-  assert.equal(await why(), 'it waits for its timer, which is due in 1s');
+  assert.equal(
+    await why(),
+    'the handler of state "think" has failed and runs again in 1s; last time: not yet',
+  );
   await world.advance(1_000);
   assert.equal(await why(), 'the handler of state "think" runs on instance server-1');
   await world.advance(31_000);

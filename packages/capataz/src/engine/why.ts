@@ -1,4 +1,5 @@
 import { takenSignals } from '../core/answers.ts';
+import type { StoredEntry } from '../core/history.ts';
 import type { Job, Task } from '../core/job.ts';
 import { misfit, taskClass } from '../core/requirements.ts';
 import { isFinal } from '../core/status.ts';
@@ -12,6 +13,10 @@ import type { CircuitReading } from './circuits.ts';
 import type { WorkerState } from './ports.ts';
 import type { Registry } from './registry.ts';
 import { type Facts, summary } from './why-summary.ts';
+
+/** The newest failure is looked for in so much of the book: whoever has more has failed for a long time. */
+const maxPages = 10;
+const pageSize = 1_000;
 
 /** Branches may all differ, and each group is told with every worker. */
 const maxGroups = 20;
@@ -39,6 +44,7 @@ export class WhyReader {
     const branches = job.wait?.type === 'parallel' ? (causes?.tasks ?? []) : [];
     const isWaiting = [task, ...branches].some((one) => one?.status === 'PENDING');
     const workers = isWaiting ? await this.#parts.workers() : [];
+    const lastFailure = isTriedAgain(job, task) ? await this.#lastFailure(id, task) : null;
     const isTaskShutOut = task?.status === 'PENDING' && isShutOut(task, workers);
     const deadlines = [...(causes?.timers ?? [])].sort((a, b) => a.at - b.at);
     return {
@@ -47,6 +53,7 @@ export class WhyReader {
       state: job.state,
       summary: summary({
         ...facts,
+        lastFailure,
         isShutOut: isTaskShutOut,
         blackoutEndsAt: this.#blackoutEnd(task, facts.now),
       }),
@@ -75,12 +82,35 @@ export class WhyReader {
     };
   }
 
+  async #lastFailure(id: string, task: Task | undefined): Promise<string | null> {
+    let [last, after]: [string | null, number] = [null, 0];
+    for (let page = 0; page < maxPages; page += 1) {
+      const entries = await this.#parts.store.history(id, after, pageSize);
+      for (const entry of entries) if (isFailure(entry, task)) last = entry.reason ?? last;
+      if (entries.length < pageSize) break;
+      after = entries.at(-1)?.seq ?? after;
+    }
+    return last;
+  }
+
   async #child({ wait }: Job): Promise<WhyView['child']> {
     const child = wait?.type === 'child' ? await this.#parts.store.job(wait.jobId) : null;
     if (child === null) return null;
     const { id, status, state } = child;
     return { id, status, state, summary: summary(await this.#facts(child)) };
   }
+}
+
+/** It stands where it is because something has failed before. */
+function isTriedAgain({ wait, failures }: Job, task: Task | undefined): boolean {
+  if (task !== undefined) return task.attempt === null && task.attempts > 0;
+  return failures > 0 && wait?.type === 'timer' && wait.to === null;
+}
+
+function isFailure({ type, task }: StoredEntry, failed: Task | undefined): boolean {
+  return failed === undefined
+    ? type === 'handler_failed'
+    : type === 'task_failed' && task === failed.id;
 }
 
 function waitedFor({ job, tasks }: JobCauses): Task | undefined {

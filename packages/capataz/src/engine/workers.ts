@@ -93,12 +93,12 @@ export class Workers implements WorkersPort {
 
   /**
    * Other instances have committed, maybe the ends of tasks that were handed out here. Who asks for tasks
-   * and has no room by what is known here is looked at again: its reports may never come this way.
+   * and is kept short by what is known here is looked at again: its reports may never come this way.
    */
   async recount(): Promise<void> {
-    const full = new Set<string>();
-    for (const { worker } of this.#polls) if (this.#isFull(worker.id)) full.add(worker.id);
-    for (const worker of full) {
+    const short = new Set<string>();
+    for (const { worker } of this.#polls) if (this.#isKeptShort(worker.id)) short.add(worker.id);
+    for (const worker of short) {
       await this.#holdings.recount(worker);
       this.#parts.committer.serve(worker);
     }
@@ -230,7 +230,7 @@ export class Workers implements WorkersPort {
   async poll(worker: string, options: PollOptions): Promise<readonly Task[]> {
     const presence = this.#roll.get(worker) ?? (await this.#find(worker));
     presence.seen();
-    if (this.#isShared && this.#isFull(worker)) await this.#holdings.recount(worker);
+    if (this.#isShared && this.#isKeptShort(worker)) await this.#holdings.recount(worker);
     if (this.#stopping) return [];
     // Whoever does not say how many it runs at once has one free slot a poll (S-24).
     const max = presence.record.slots === null ? Math.min(options.max, 1) : options.max;
@@ -315,9 +315,11 @@ export class Workers implements WorkersPort {
     return Math.min(admitted, most - held.load(record.id));
   }
 
-  #isFull(worker: string): boolean {
+  /** It has no room by what is known here, or holds a suspect, beside which it gets no other. */
+  #isKeptShort(worker: string): boolean {
     const presence = this.#roll.get(worker);
-    return presence?.accepts === true && this.#room(presence) <= 0;
+    if (presence?.accepts !== true) return false;
+    return this.#room(presence) <= 0 || this.#parts.held.suspects(worker) > 0;
   }
 
   async progress(worker: string, jobId: string, progress: Progress): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg';
+import type { Client, ClientBase, QueryConfig, QueryResult } from 'pg';
 import { sqlTexts } from '../../std/sql-texts.ts';
 
 export const statementText = sqlTexts(new URL('./statements/', import.meta.url));
@@ -25,6 +25,7 @@ export interface Entrance {
 export class Session {
   readonly #client: ClientBase;
   readonly #entrance: Entrance | null;
+  #isGathering = false;
 
   /** @param entrance null: the connection is ours */
   constructor(client: ClientBase, entrance: Entrance | null = null) {
@@ -43,20 +44,20 @@ export class Session {
   async all<Row>(name: string, ...parameters: readonly Parameter[]): Promise<Row[]> {
     const query = { text: statementText(name), values: [...parameters] };
     const named = this.isLent ? query : { ...query, name };
-    return (await this.#client.query(named)).rows as Row[];
+    return (await this.#query(named)).rows as Row[];
   }
 
   /** For the few statements that are put together. */
   async allOf<Row>(text: string, parameters: readonly Parameter[]): Promise<Row[]> {
-    return (await this.#client.query(text, [...parameters])).rows as Row[];
+    return (await this.#query(text, [...parameters])).rows as Row[];
   }
 
   /** @param text how it begins */
   async begin(text = 'BEGIN'): Promise<void> {
-    const begun = [this.#client.query(text)];
+    const begun = [this.#query(text)];
     if (this.#entrance !== null) {
       const { text: entrance, values } = this.#entrance;
-      const entered = this.#client.query(entrance, [...values]);
+      const entered = this.#query(entrance, [...values]);
       entered.catch((error: unknown) => {
         this.refusal = error;
       });
@@ -67,6 +68,24 @@ export class Session {
 
   /** @returns what the server did: a transaction that has failed is rolled back. */
   async commit(): Promise<string> {
-    return (await this.#client.query('COMMIT')).command;
+    return (await this.#query('COMMIT')).command;
+  }
+
+  /**
+   * What follows in this turn leaves in one message: the driver would send each statement for itself, a
+   * system call here and a wake-up there.
+   */
+  #query(asked: string | QueryConfig, values?: Parameter[]): Promise<QueryResult> {
+    if (!this.#isGathering) {
+      this.#isGathering = true;
+      // The driver's types keep it from the clients of a pool, which are the same.
+      const { stream } = (this.#client as Client).connection;
+      stream.cork();
+      queueMicrotask(() => {
+        this.#isGathering = false;
+        stream.uncork();
+      });
+    }
+    return this.#client.query(asked, values);
   }
 }

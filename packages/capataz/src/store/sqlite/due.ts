@@ -4,15 +4,16 @@ import { deadlineList } from '../rules.ts';
 import type { Reads } from './reads.ts';
 
 /**
- * The heads of the four lists of deadlines, merged. One more than the limit is read of each, so
- * that the first one that is not in the page is among them.
+ * What is due of the four lists of deadlines, merged, and what comes next in each. One more than the limit
+ * is read, so that the first one that is not in the page is among them. What lies ahead is left alone: to
+ * read it with each commit took as long as a part of the commit.
  */
 export function duePage(reads: Reads, now: number, limit: number): DuePage {
   const all = reads.together(() => [
-    ...jobTimers(reads, limit + 1),
-    ...taskTimers(reads, limit + 1),
-    ...leases(reads, limit + 1),
-    ...silences(reads, limit + 1),
+    ...jobTimers(reads, now, limit + 1),
+    ...taskTimers(reads, now, limit + 1),
+    ...leases(reads, now, limit + 1),
+    ...silences(reads, now, limit + 1),
   ]);
   all.sort((a, b) => a.at - b.at);
   const due = all.filter(({ at }) => at <= now).slice(0, limit);
@@ -20,8 +21,8 @@ export function duePage(reads: Reads, now: number, limit: number): DuePage {
   return { due, nextInMs: next === undefined ? null : Math.max(0, next.at - now) };
 }
 
-function jobTimers({ statements }: Reads, limit: number): Due[] {
-  const rows = statements.all<{ id: string; timers: string }>('due-jobs', limit);
+function jobTimers({ statements }: Reads, now: number, limit: number): Due[] {
+  const rows = statements.all<{ id: string; timers: string }>('due-jobs', now, limit);
   return rows.flatMap((row) =>
     deadlineList(deadlinesOf(row)).map((timer) => ({
       type: 'timer' as const,
@@ -32,8 +33,12 @@ function jobTimers({ statements }: Reads, limit: number): Due[] {
   );
 }
 
-function taskTimers({ statements }: Reads, limit: number): Due[] {
-  const rows = statements.all<{ id: string; job_id: string; timers: string }>('due-tasks', limit);
+function taskTimers({ statements }: Reads, now: number, limit: number): Due[] {
+  const rows = statements.all<{ id: string; job_id: string; timers: string }>(
+    'due-tasks',
+    now,
+    limit,
+  );
   return rows.flatMap((row) =>
     deadlineList(deadlinesOf(row)).map((timer) => ({
       type: 'timer' as const,
@@ -44,9 +49,10 @@ function taskTimers({ statements }: Reads, limit: number): Due[] {
   );
 }
 
-function leases({ statements }: Reads, limit: number): Due[] {
+function leases({ statements }: Reads, now: number, limit: number): Due[] {
   const rows = statements.all<{ id: string; lease_token: string; lease_until: number }>(
     'due-leases',
+    now,
     limit,
   );
   return rows.map(({ id, lease_token: token, lease_until: at }) => ({
@@ -57,7 +63,7 @@ function leases({ statements }: Reads, limit: number): Due[] {
   }));
 }
 
-function silences({ statements }: Reads, limit: number): Due[] {
-  const rows = statements.all<{ id: string; silent_at: number }>('due-silences', limit);
+function silences({ statements }: Reads, now: number, limit: number): Due[] {
+  const rows = statements.all<{ id: string; silent_at: number }>('due-silences', now, limit);
   return rows.map(({ id, silent_at: at }) => ({ type: 'silence', worker: id, at }));
 }

@@ -36,9 +36,13 @@ export const calmNetwork: NetworkFaults = {
   latencyMs: 2,
 };
 
+type Target = { readonly engine: Engine; readonly process: SimProcess } | null;
+
+export type RequestKind = Exclude<keyof Transport, 'close'>;
+
 export interface NetworkParts {
-  /** The engine that listens at the moment, if one does. */
-  readonly engine: () => { readonly engine: Engine; readonly process: SimProcess } | null;
+  /** The engine that such a request comes to at the moment, if one listens. */
+  readonly engine: (kind: RequestKind) => Target;
   readonly worker: string;
   readonly process: SimProcess;
   readonly dice: Dice;
@@ -51,8 +55,8 @@ export interface NetworkParts {
 
 /** How a simulated worker reaches whatever engine is up: the real parsers and views, no sockets. */
 export function simTransport(parts: NetworkParts): Transport {
-  const send = <T>(signal: AbortSignal, serve: Serve<T>): Promise<T> =>
-    parts.process.answer(request(parts, signal, serve));
+  const send = <T>(kind: RequestKind, signal: AbortSignal, serve: Serve<T>): Promise<T> =>
+    parts.process.answer(request({ ...parts, target: () => parts.engine(kind) }, signal, serve));
   /** What the HTTP server does when the reply with the tasks was flushed, or was not. */
   const hand = (engine: Engine, tasks: readonly Task[]): void => {
     if (tasks.length === 0) return;
@@ -65,12 +69,12 @@ export function simTransport(parts: NetworkParts): Transport {
   };
   return {
     register: (body, signal) =>
-      send(signal, async ({ engine }) => {
+      send('register', signal, async ({ engine }) => {
         await engine.workers.register(parseRegistration(wire(body)));
         parts.onRegistered();
       }),
     heartbeat: (body, signal) =>
-      send(signal, async ({ engine }) => {
+      send('heartbeat', signal, async ({ engine }) => {
         const cancelled = await engine.workers.heartbeat(
           parts.worker,
           parseHeartbeat(wire(body)).beat,
@@ -80,14 +84,14 @@ export function simTransport(parts: NetworkParts): Transport {
           : { status: 'ok' as const };
       }),
     poll: ({ max, timeoutSeconds }, signal) =>
-      send(signal, async ({ engine, gone }) => {
+      send('poll', signal, async ({ engine, gone }) => {
         const timeoutMs = timeoutSeconds * 1_000;
         const tasks = await engine.workers.poll(parts.worker, { max, timeoutMs, signal: gone });
         hand(engine, tasks);
         return tasks.map(taskBody);
       }),
     report: (body, signal) =>
-      send(signal, async ({ engine }) => {
+      send('report', signal, async ({ engine }) => {
         const { results, want } = parseResults(wire(body), 10_000);
         const reports = results.map(({ report }) => report);
         const { answers, tasks } = await engine.workers.report(parts.worker, reports, want);
@@ -102,7 +106,7 @@ export function simTransport(parts: NetworkParts): Transport {
         };
       }),
     event: (body, signal) =>
-      send(signal, async ({ engine }) => {
+      send('event', signal, async ({ engine }) => {
         const event = parseWorkerEvent(wire(body));
         if (event.type === 'progress')
           await engine.workers.progress(parts.worker, event.jobId, event.progress);
@@ -124,7 +128,11 @@ function wire(body: object): JsonValue {
   return JSON.parse(JSON.stringify(body)) as JsonValue;
 }
 
-async function request<T>(parts: NetworkParts, signal: AbortSignal, serve: Serve<T>): Promise<T> {
+interface RequestParts extends NetworkParts {
+  readonly target: () => Target;
+}
+
+async function request<T>(parts: RequestParts, signal: AbortSignal, serve: Serve<T>): Promise<T> {
   const { dice, faults, process } = parts;
   const { loseRequest, loseAnswer, duplicate, blackHole, latencyMs } = faults();
   const plan = {
@@ -147,8 +155,8 @@ async function request<T>(parts: NetworkParts, signal: AbortSignal, serve: Serve
   return answer;
 }
 
-async function arrive<T>({ engine }: NetworkParts, gone: AbortSignal, serve: Serve<T>): Promise<T> {
-  const target = engine();
+async function arrive<T>(parts: RequestParts, gone: AbortSignal, serve: Serve<T>): Promise<T> {
+  const target = parts.target();
   if (target === null) throw new TransportError('connection refused');
   const { process } = target;
   await process.awake();

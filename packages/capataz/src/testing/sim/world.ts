@@ -21,7 +21,7 @@ import type { Dice } from './dice.ts';
 import { calm, type Weather } from './faults.ts';
 import { faultyStore, type StoreFault, type StoreWatch } from './faulty-store.ts';
 import type { Moods, Work, WorkOrder } from './moods.ts';
-import { simTransport } from './network.ts';
+import { type RequestKind, simTransport } from './network.ts';
 import { SimProcess } from './process.ts';
 import { Registrations } from './registrations.ts';
 import { RxonWorker } from './rxon-worker.ts';
@@ -280,12 +280,21 @@ export class World {
     });
   }
 
-  /** Half of the workers keep to one server, the others' requests go to all in turn. */
-  #routeOf(dice: Dice): () => Server | null {
+  /**
+   * Some workers keep to one server, some send each kind of request to one of its own, as connections that
+   * stay open do behind a balancer, and the requests of others go to all in turn.
+   */
+  #routeOf(dice: Dice): (kind: RequestKind) => Server | null {
+    const way = dice.pick(['in turn', 'to one', 'by kind'] as const);
+    if (way === 'in turn') return () => this.#servers.next();
     const { instances = 1 } = this.#options;
-    if (dice.chance(0.5)) return () => this.#servers.next();
-    const place = dice.between(0, instances - 1);
-    return () => this.#servers.at(place);
+    const places = new Map<RequestKind | 'all', number>();
+    return (kind) => {
+      const key = way === 'to one' ? 'all' : kind;
+      const place = places.get(key) ?? dice.between(0, instances - 1);
+      places.set(key, place);
+      return this.#servers.at(place);
+    };
   }
 
   async #work(order: WorkOrder, moods: Moods): Promise<HandlerValue | WorkerResult> {

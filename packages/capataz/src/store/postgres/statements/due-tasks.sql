@@ -1,3 +1,4 @@
--- Tasks with deadlines, earliest first.
+-- Tasks with a deadline that is over, earliest first, and the one whose deadline comes next.
 -- $1 limit
-SELECT id, timers, job FROM tasks WHERE due_at IS NOT NULL ORDER BY due_at, n LIMIT $1
+(SELECT id, timers, job FROM tasks WHERE due_at <= stamp() ORDER BY due_at, n LIMIT $1)
+UNION ALL (SELECT id, timers, job FROM tasks WHERE due_at > stamp() ORDER BY due_at LIMIT 1)

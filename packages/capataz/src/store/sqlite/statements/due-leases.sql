@@ -1,3 +1,4 @@
--- Leases, earliest end first.
--- ?1 limit
-SELECT id, lease_token, lease_until FROM jobs WHERE lease_until IS NOT NULL ORDER BY lease_until LIMIT ?1
+-- Leases that have ended, earliest end first, and the one that ends next.
+-- ?1 now, ?2 limit
+SELECT * FROM (SELECT id, lease_token, lease_until FROM jobs WHERE lease_until <= ?1 ORDER BY lease_until LIMIT ?2)
+UNION ALL SELECT * FROM (SELECT id, lease_token, lease_until FROM jobs WHERE lease_until > ?1 ORDER BY lease_until LIMIT 1)
