@@ -1,7 +1,8 @@
 /**
  * `npm run memory:rpa-launcher [-- hours]`: what a launcher of 500 devices costs, as JSON lines. First a minute
- * of the wall clock in which nothing is due, then so many simulated hours, by default 24, of a run each
- * hour on each device, as fast as they go, and a minute at rest: garbage lies longer where hours take half a minute.
+ * of the wall clock in which nothing is due. Then so many simulated hours, by default 24, with robots on all
+ * devices; they pass as fast as they can, in which garbage lies longer than in hours of an hour. Last, a
+ * minute of the wall clock in which all that is left to do is what a launcher always does.
  */
 import { delay, systemClock } from '../../packages/capataz/src/std/clock.ts';
 import { devices, LargeSite, usageOf } from './rpa-launcher-day.ts';

@@ -6,7 +6,8 @@ const busyMs = 5_000;
 
 /**
  * Opens the connection that writes. The WAL is folded back every 4,000 pages (16 MB), and what a
- * slow reader made it grow beyond is cut off afterwards.
+ * slow reader made it grow beyond is cut off afterwards. The cache is for what lies in the WAL: all
+ * else is read through the map, and a larger one would only be memory that grows with the store.
  */
 export function openWriting(file: string, synchronous: WriterOptions['synchronous']): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: busyMs, enableForeignKeyConstraints: false });
@@ -15,7 +16,7 @@ export function openWriting(file: string, synchronous: WriterOptions['synchronou
     PRAGMA synchronous = ${synchronous === 'full' ? 'FULL' : 'NORMAL'};
     PRAGMA wal_autocheckpoint = 4000;
     PRAGMA journal_size_limit = 16777216;
-    PRAGMA cache_size = -65536;
+    PRAGMA cache_size = -16384;
     PRAGMA mmap_size = 268435456;
     PRAGMA temp_store = MEMORY;
   `);
