@@ -10,10 +10,17 @@ import { randomUUID } from 'node:crypto';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { debianProgram } from '../packages/capataz/src/testing/debian-program.ts';
 import { end, findBlockers, findLeftovers, type Leftover } from './leftovers.ts';
 import { repositoryRoot } from './steps.ts';
 
 const testTimeoutMs = 120_000;
+/** What the applications' tests run beside Node: the sandbox tries its walls, a unit is checked, mails go over TLS. */
+const programs = {
+  '/usr/bin/bwrap': 'bubblewrap',
+  '/usr/bin/systemd-analyze': 'systemd',
+  '/usr/bin/openssl': 'openssl',
+};
 const concurrency = 2;
 
 const args = process.argv.slice(2);
@@ -28,9 +35,21 @@ if (files.length === 0) {
   process.exit(1);
 }
 
+if (files.some((file) => !file.startsWith('packages/'))) installPrograms();
 const problems = await runTests(files);
 for (const problem of problems) console.error(`✖ ${problem}`);
 process.exitCode = problems.length === 0 ? 0 : 1;
+
+/** Where it can't be done the tests that need one fail, and say so. */
+function installPrograms(): void {
+  for (const [path, packageName] of Object.entries(programs)) {
+    try {
+      debianProgram(path, packageName);
+    } catch (error) {
+      console.error(error instanceof Error ? error.message : error);
+    }
+  }
+}
 
 function findTestFiles(filters: readonly string[]): string[] {
   return globSync('{packages,apps,test,examples}/**/*.test.ts', {

@@ -265,7 +265,7 @@ test('H-45 S-36 `why` tells when whoever fits is left alone, and the list of wor
   const open = await world.engine.jobs.why(id);
   assert.equal(
     open.summary,
-    'task "work" is queued; the circuit of every worker that fits is open',
+    'task "work" is queued; the circuit of every worker that fits is open; last time: lost',
   );
   assert.match(open.task?.workers[0]?.verdict ?? '', /circuit is open: .* tried again in 30s/);
   await world.worker('w2');
