@@ -11,6 +11,9 @@ import { type Client, createClient, type PositionedEvent, type ScheduleView } fr
 const here = fileURLToPath(new URL('.', import.meta.url));
 const program = fileURLToPath(new URL('../../packages/capataz/bin/capataz.mjs', import.meta.url));
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** All days begin after the night, so that what is shown does not depend on when it is tried. */
+const morningMs = 5 * hourMs;
 
 async function run(...words: string[]): Promise<void> {
   console.log(`\n$ capataz ${words.map(quoted).join(' ')}`);
@@ -69,9 +72,10 @@ async function moveClock(url: string, byMs: number): Promise<number> {
 
 type Events = AsyncIterator<PositionedEvent>;
 
-/** Moves from start to start, and stays at each until its job has ended. */
+/** Moves to the next morning, from start to start, and stays at each until its job has ended. */
 async function passDay(url: string, { schedules }: Client, events: Events): Promise<void> {
-  const until = (await moveClock(url, 0)) + 24 * hourMs;
+  const begun = await moveClock(url, 0);
+  const until = begun + dayMs - ((begun - morningMs) % dayMs);
   for (;;) {
     const now = await moveClock(url, 0);
     const next = nextStart(await schedules.list());
@@ -106,6 +110,7 @@ try {
   const url = await server.start();
   const client = createClient({ url });
   const events = client.events()[Symbol.asyncIterator]();
+  await passDay(url, client, events);
   await passDay(url, client, events);
   await run('schedules', 'list', '--url', url);
   await run('jobs', 'list', '--attr', 'schedule=report', '--url', url);
