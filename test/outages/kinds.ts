@@ -99,20 +99,25 @@ export async function endIdleConnections(url: string): Promise<void> {
   ]);
 }
 
-/** Ends the servers' own and takes the places that come free, until all are taken. */
+/** Ends the servers' own and takes the places that come free, all at once, until it has them all. */
 async function takeAllConnections(url: string): Promise<pg.Client[]> {
   const hogs: pg.Client[] = [];
   while (hogs.length < maxConnections) {
-    const hog = new pg.Client({ connectionString: url });
-    hog.on('error', () => undefined);
-    try {
-      await hog.connect();
-      hogs.push(hog);
-    } catch {
+    // One by one a busy machine lost the race against the servers, who come back as fast, for minutes.
+    const wanted = Array.from({ length: maxConnections - hogs.length }, () => connected(url));
+    for (const one of await Promise.allSettled(wanted))
+      if (one.status === 'fulfilled') hogs.push(one.value);
+    if (hogs.length < maxConnections)
       await hogs[0]?.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ~ '^capataz'`,
       );
-    }
   }
   return hogs;
+}
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
 }

@@ -14,7 +14,7 @@ if (Number(process.versions.node.split('.')[0]) < neededMajor) {
 // The launcher mostly waits: it gives speed for memory. Without these it has more than twice as much
 // (docs/rpa-launcher.md, "Memory and processor"). What its caller says comes behind, and holds.
 const sparing = [
-  '--max-old-space-size=160',
+  '--max-old-space-size=128',
   '--max-semi-space-size=1',
   '--optimize-for-size',
   '--v8-pool-size=1',

@@ -54,7 +54,7 @@ if (Get-Service -Name $ServiceName -ErrorAction SilentlyContinue) {
 }
 
 Invoke-Nssm install $ServiceName $Node
-Invoke-Nssm set $ServiceName AppParameters "--max-old-space-size=160 --max-semi-space-size=1 --optimize-for-size --v8-pool-size=1 --conditions=capataz-source `"$program`" serve --data-dir `"$DataDirectory`""
+Invoke-Nssm set $ServiceName AppParameters "--max-old-space-size=128 --max-semi-space-size=1 --optimize-for-size --v8-pool-size=1 --conditions=capataz-source `"$program`" serve --data-dir `"$DataDirectory`""
 # Spares every start but the first the stripping of types.
 Invoke-Nssm set $ServiceName AppEnvironmentExtra "NODE_COMPILE_CACHE=$DataDirectory\compiled"
 Invoke-Nssm set $ServiceName AppDirectory $ConfigDirectory
