@@ -105,36 +105,31 @@ test('the layers of the library import downwards only', () => {
 });
 
 test('no module imports a test', () => {
-  const violations = allSources.flatMap((source) =>
-    resolvedImports(source)
-      .filter(({ target }) => isTest(target))
-      .map(({ line, target }) => ({
-        path: source.path,
-        line,
-        rule: `imports the test ${target}`,
-        replacement: 'move what is shared into a module of its own',
-      })),
-  );
-  assertNone(violations);
+  const replacement = 'move what is shared into a module of its own';
+  assertNone(importsInto(isTest, { sources: allSources, kind: 'test', replacement }));
 });
 
 test('what is published, demos included, imports no fixture of tests', () => {
-  assertNone(
-    allSources
-      .filter(({ path }) => /^(?:apps|examples|packages)\//.test(path))
-      .filter(({ path }) => !isTest(path) && !isFixture(path))
-      .flatMap((source) =>
-        resolvedImports(source)
-          .filter(({ target }) => isFixture(target))
-          .map(({ line, target }) => ({
-            path: source.path,
-            line,
-            rule: `imports the fixture ${target}`,
-            replacement: 'move what both need out of fixtures/',
-          })),
-      ),
-  );
+  const sources = allSources
+    .filter(({ path }) => /^(?:apps|examples|packages)\//.test(path))
+    .filter(({ path }) => !isTest(path) && !isFixture(path));
+  const replacement = 'move what both need out of fixtures/';
+  assertNone(importsInto(isFixture, { sources, kind: 'fixture', replacement }));
 });
+
+function importsInto(
+  isMeant: (path: string) => boolean,
+  { sources, kind, replacement }: { sources: typeof allSources; kind: string; replacement: string },
+): Violation[] {
+  return sources.flatMap((source) =>
+    resolvedImports(source)
+      .filter(({ target }) => isMeant(target))
+      .map(({ line, target }) => ({
+        ...{ path: source.path, line, replacement },
+        rule: `imports the ${kind} ${target}`,
+      })),
+  );
+}
 
 test('core, protocol and breaker import nothing from Node', () => {
   assertNone(

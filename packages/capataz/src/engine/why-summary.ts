@@ -41,7 +41,7 @@ function waitSummary(facts: Facts, wait: Wait): string {
   switch (wait.type) {
     case 'timer':
       if (wait.key !== undefined) return `it waits for a place under the key "${wait.key}"`;
-      if (job.failures > 0 && wait.to === null) return handlerFailed(facts);
+      if (isHandlerTriedAgain(job)) return handlerFailed(facts);
       return `it waits for its timer${inTime(facts, null, 'wake')}`;
     case 'task':
       return facts.task === undefined
@@ -60,6 +60,11 @@ function waitSummary(facts: Facts, wait: Wait): string {
     default:
       return unreachable(wait);
   }
+}
+
+/** Its handler has failed, and a back-off is all that it waits for. */
+export function isHandlerTriedAgain({ wait, failures }: Job): boolean {
+  return failures > 0 && wait?.type === 'timer' && wait.to === null;
 }
 
 function handlerFailed(facts: Facts): string {

@@ -12,7 +12,7 @@ import type { BlackoutCalendar } from './blackout-gate.ts';
 import type { CircuitReading } from './circuits.ts';
 import type { WorkerState } from './ports.ts';
 import type { Registry } from './registry.ts';
-import { type Facts, summary } from './why-summary.ts';
+import { type Facts, isHandlerTriedAgain, summary } from './why-summary.ts';
 
 /** The newest failure is looked for in so much of the book: whoever has more has failed for a long time. */
 const maxPages = 10;
@@ -102,9 +102,9 @@ export class WhyReader {
 }
 
 /** It stands where it is because something has failed before. */
-function isTriedAgain({ wait, failures }: Job, task: Task | undefined): boolean {
+function isTriedAgain(job: Job, task: Task | undefined): boolean {
   if (task !== undefined) return task.attempt === null && task.attempts > 0;
-  return failures > 0 && wait?.type === 'timer' && wait.to === null;
+  return isHandlerTriedAgain(job);
 }
 
 function isFailure({ type, task }: StoredEntry, failed: Task | undefined): boolean {
